@@ -1,0 +1,1 @@
+"""Agent backends: one interface, and each kind of agent that implements it."""

@@ -1,0 +1,1 @@
+"""The session host: admission, one actor a session, the interaction broker, fan-out."""

@@ -1,0 +1,1 @@
+"""The task pointer: its rules, its file, compare-and-set; imports nothing of the rest."""

@@ -1,0 +1,1 @@
+"""Child processes of a session: start, spool, read, stop."""

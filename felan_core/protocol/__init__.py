@@ -1,0 +1,1 @@
+"""The wire contract, sans-IO: bytes and plain data in, typed structs out."""

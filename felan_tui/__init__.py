@@ -1,0 +1,1 @@
+"""The terminal app: a client of the session host like any other."""

@@ -1,0 +1,1 @@
+"""The felan command; each subcommand imports what it needs when it runs."""
