@@ -1,0 +1,112 @@
+"""What every wire shape is made of: the base struct, optional members, and the bounded scalar types.
+
+An optional member that is absent is ``UNSET``, never ``None``: ``null`` for an optional member is an invalid
+request (session protocol §1), and a type that does not take ``None`` says so by itself.
+"""
+
+from typing import Annotated, Any, Final, Literal, TypeVar, Union
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+__all__ = [
+    "CONTROL_VERSION",
+    "LIMITS",
+    "PROTOCOL_VERSION",
+    "STORAGE_VERSION",
+    "UNSET",
+    "Base64",
+    "Count",
+    "Cursor",
+    "Id",
+    "Instant",
+    "Json",
+    "JsonObject",
+    "Label",
+    "Limits",
+    "Maybe",
+    "NonEmpty",
+    "PageLimit",
+    "Revision",
+    "Text",
+    "Wire",
+    "given",
+]
+
+PROTOCOL_VERSION: Final = 1
+STORAGE_VERSION: Final = 1
+CONTROL_VERSION: Final = 1
+
+T = TypeVar("T")
+Maybe = Union[T, UnsetType]
+"""An optional member: a value, or ``UNSET`` where the member is absent."""
+
+Json = Any
+"""Free JSON: None, bool, int, float, str, list or dict with string keys."""
+JsonObject = dict[str, Any]
+
+
+class Limits(msgspec.Struct, frozen=True, rename="camel"):
+    """The one table of numbers (session protocol §1). Bytes are UTF-8 bytes unless said otherwise."""
+
+    json_depth: int = 32
+    structured_bytes: int = 64 * 1024
+    structured_entries: int = 1024
+    ui_hint_bytes: int = 128 * 1024
+    page_entries: int = 256
+    page_bytes: int = 12 * 1024 * 1024
+    snapshot_bytes: int = 14 * 1024 * 1024
+    active_streams: int = 8
+    stream_bytes: int = 1024 * 1024
+    stream_total_bytes: int = 4 * 1024 * 1024
+    process_read_bytes: int = 64 * 1024
+    process_write_bytes: int = 16 * 1024
+    unsent_bytes: int = 32 * 1024 * 1024
+    in_flight_requests: int = 64
+    instructions_bytes: int = 16 * 1024
+    id_bytes: int = 128
+    automation_source_bytes: int = 256
+    channel_provider_bytes: int = 64
+    requests_per_session: int = 100_000
+    requests_per_namespace: int = 1_000_000
+    reserved_control_slots: int = 1024
+    request_retain_ms: int = 7 * 24 * 3600 * 1000
+    deferred_ms: int = 30 * 60 * 1000
+    frame_bytes: int = 16 * 1024 * 1024
+    error_code_bytes: int = 128
+    error_message_bytes: int = 4 * 1024
+    error_detail_bytes: int = 16 * 1024
+    label_bytes: int = 1024
+    text_bytes: int = 256 * 1024
+    cursor_bytes: int = 1024
+    form_fields: int = 64
+    form_options: int = 256
+    element_actions: int = 16
+    elements: int = 64
+
+
+LIMITS: Final = Limits()
+
+Id = Annotated[str, Meta(min_length=1, max_length=LIMITS.id_bytes)]
+Label = Annotated[str, Meta(max_length=LIMITS.label_bytes)]
+Text = Annotated[str, Meta(max_length=LIMITS.text_bytes)]
+NonEmpty = Annotated[str, Meta(min_length=1, max_length=LIMITS.text_bytes)]
+Cursor = Annotated[str, Meta(min_length=1, max_length=LIMITS.cursor_bytes)]
+Instant = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+"""Integer milliseconds since the Unix epoch."""
+Revision = Annotated[int, Meta(ge=1, le=2**53 - 1)]
+Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+PageLimit = Annotated[int, Meta(ge=1, le=LIMITS.page_entries)]
+Base64 = Annotated[str, Meta(pattern=r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$")]
+
+
+class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Base of every wire shape: immutable, camelCase on the wire, unknown members stripped."""
+
+
+def given(value: Union[T, UnsetType], default: T) -> T:
+    """The member's value, or ``default`` where the member is absent."""
+    return default if isinstance(value, UnsetType) else value
+
+
+VersionOne = Literal[1]

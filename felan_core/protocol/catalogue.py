@@ -1,0 +1,108 @@
+"""The one registry of operations: scope, mutation, durability, eligible clients, shapes (session protocol §4).
+
+Dispatch, schemas and docs come from this table. Being in it is neither presence nor permission: ``hello``
+negotiates what is there.
+"""
+
+from typing import Any, Final, Literal, NamedTuple
+
+from felan_core.protocol import operations as op
+from felan_core.protocol.errors import ProtocolError
+from felan_core.protocol.plain import convert, plain
+
+Scope = Literal["host", "session", "root", "either"]
+Durability = Literal["none", "record", "control"]
+CLIENT_KINDS: Final = ("tui", "acp", "headless")
+
+
+class Operation(NamedTuple):
+    """``scope``: ``session`` and ``root`` need the envelope's ``session``, ``host`` forbids it, ``either`` takes both.
+
+    ``durability``: ``none`` keeps nothing, ``record`` a request record, ``control`` a record that may use the
+    reserved slots. ``clients``: the client kinds that may use it.
+    """
+
+    name: str
+    scope: Scope
+    durability: Durability
+    params: type[Any]
+    result: type[Any]
+    clients: tuple[str, ...] = CLIENT_KINDS
+
+    @property
+    def mutates(self) -> bool:
+        """Whether the operation changes anything, and its request id must be a UUIDv7."""
+        return self.durability != "none"
+
+
+def _table() -> dict[str, Operation]:
+    rows = (
+        Operation("hello", "host", "none", op.HelloParams, op.HelloResult),
+        Operation("host.status", "host", "none", op.Empty, op.HostStatusResult),
+        Operation("host.logs", "host", "none", op.LogsParams, op.LogsResult),
+        Operation("host.stop", "host", "control", op.StopHostParams, op.LifecycleResult),
+        Operation("host.restart", "host", "control", op.StopHostParams, op.LifecycleResult),
+        Operation("sessions.list", "host", "none", op.SessionsListParams, op.SessionsPage),
+        Operation("sessions.create", "host", "record", op.CreateParams, op.SessionResult),
+        Operation("session.import", "host", "record", op.ImportParams, op.ImportResult),
+        Operation("attach", "session", "none", op.AttachParams, op.AttachResult),
+        Operation("detach", "session", "none", op.Empty, op.Empty),
+        Operation("close", "session", "control", op.Empty, op.RevisionResult),
+        Operation("prompt", "session", "record", op.PromptParams, op.RunResult),
+        Operation("steer", "session", "record", op.PromptParams, op.QueuedResult),
+        Operation("follow_up", "session", "record", op.PromptParams, op.QueuedResult),
+        Operation("cancel", "session", "control", op.CancelParams, op.CancelResult),
+        Operation("set_model", "session", "record", op.SetModelParams, op.ModelResult),
+        Operation("set_thinking", "session", "record", op.SetThinkingParams, op.ModelResult),
+        Operation("compact", "session", "record", op.CompactParams, op.RunResult),
+        Operation("fork", "session", "record", op.ForkParams, op.ForkResult),
+        Operation("command.invoke", "session", "record", op.CommandParams, op.CommandResult),
+        Operation("interaction.answer", "session", "control", op.AnswerParams, op.AnswerResult),
+        Operation("ui.action", "session", "record", op.UiActionParams, op.Empty),
+        Operation("shell.execute", "session", "record", op.ShellParams, op.ShellResult),
+        Operation("session.reload", "session", "record", op.Empty, op.Empty),
+        Operation("session.rename", "session", "record", op.RenameParams, op.RevisionResult),
+        Operation("session.tree", "session", "none", op.PageParams, op.TreePage),
+        Operation("session.branch.select", "session", "record", op.BranchSelectParams, op.BranchSelectResult),
+        Operation("session.entry.label", "session", "record", op.LabelParams, op.RevisionResult),
+        Operation("session.clone", "session", "record", op.CloneParams, op.SessionOnlyResult),
+        Operation("session.export", "session", "none", op.ExportParams, op.ExportPage),
+        Operation("session.delete", "session", "record", op.DeleteParams, op.Empty),
+        Operation("session.history", "session", "none", op.HistoryParams, op.HistoryPage),
+        Operation("queue.update", "session", "record", op.QueueUpdateParams, op.Empty),
+        Operation("config.get", "either", "none", op.ConfigGetParams, op.ConfigGetResult),
+        Operation("config.set", "either", "record", op.ConfigSetParams, op.ConfigSetResult),
+        Operation("executions.list", "root", "none", op.ExecutionsListParams, op.ExecutionsPage),
+        Operation("executions.read", "root", "none", op.ExecutionReadParams, op.HistoryPage),
+        Operation("executions.steer", "root", "record", op.ExecutionSteerParams, op.QueuedResult),
+        Operation("executions.cancel", "root", "control", op.ExecutionCancelParams, op.CancelResult),
+        Operation("processes.list", "root", "none", op.PageParams, op.ProcessesPage),
+        Operation("processes.read", "root", "none", op.ProcessReadParams, op.ProcessReadResult),
+        Operation("processes.write", "root", "record", op.ProcessWriteParams, op.ProcessWriteResult),
+        Operation("processes.resize", "root", "none", op.ProcessResizeParams, op.Empty),
+        Operation("processes.stop", "root", "control", op.ProcessStopParams, op.ProcessStopResult),
+    )
+    return {row.name: row for row in rows}
+
+
+OPERATION_CATALOG: Final[dict[str, Operation]] = _table()
+OPERATION_PARAMS: Final[dict[str, type[Any]]] = {row.name: row.params for row in OPERATION_CATALOG.values()}
+OPERATION_RESULTS: Final[dict[str, type[Any]]] = {row.name: row.result for row in OPERATION_CATALOG.values()}
+
+
+def operation_named(name: str) -> Operation:
+    """The catalogue's row. Raises ``ProtocolError('unsupported_operation')``."""
+    operation = OPERATION_CATALOG.get(name)
+    if operation is None:
+        raise ProtocolError("unsupported_operation", f"op: no operation is named {name[:64]!r}")
+    return operation
+
+
+def parse_operation_params(name: str, params: Any) -> Any:
+    """The typed parameters of operation ``name``. Raises ``ProtocolError``."""
+    return convert(plain(params), operation_named(name).params, "params")
+
+
+def parse_operation_result(name: str, result: Any) -> Any:
+    """The typed result of operation ``name``. Raises ``ProtocolError``."""
+    return convert(plain(result), operation_named(name).result, "result")

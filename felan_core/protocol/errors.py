@@ -1,0 +1,84 @@
+"""Errors of the wire: the known codes, the typed body, and the exception that carries one."""
+
+from typing import Final, Literal, get_args
+
+from felan_core.protocol.base import LIMITS, UNSET, JsonObject, Maybe, Wire
+
+KnownErrorCode = Literal[
+    "invalid_request",
+    "unsupported_operation",
+    "protocol_mismatch",
+    "unavailable",
+    "authentication_required",
+    "busy",
+    "request_conflict",
+    "stale_request",
+    "expired",
+    "not_found",
+    "forbidden",
+    "already_resolved",
+    "storage_failure",
+    "ownership_lost",
+    "resync_required",
+    "indeterminate",
+    "request_capacity",
+    "target_mismatch",
+]
+ERROR_CODES: Final[tuple[str, ...]] = get_args(KnownErrorCode)
+"""The codes that this version knows. On the wire a code is any bounded string (session protocol §3)."""
+
+
+class ErrorBody(Wire, kw_only=True):
+    """``{code, message, retryable?, details?}``. A newer code gets the generic treatment."""
+
+    code: str
+    message: str
+    retryable: Maybe[bool] = UNSET
+    details: Maybe[JsonObject] = UNSET
+
+
+class ProtocolError(Exception):
+    """A refusal in the contract's own words.
+
+    ``code`` is one of ``ERROR_CODES`` or a bounded string of a newer peer; ``message`` is for people, names the
+    place and the rule, and never echoes more than a little of the input.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        retryable: bool | None = None,
+        details: JsonObject | None = None,
+    ) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.message = message[: LIMITS.error_message_bytes // 4]
+        self.retryable = retryable
+        self.details = details
+
+    @property
+    def body(self) -> ErrorBody:
+        """The error as it stands on the wire."""
+        return ErrorBody(
+            code=self.code,
+            message=self.message,
+            retryable=UNSET if self.retryable is None else self.retryable,
+            details=UNSET if self.details is None else self.details,
+        )
+
+    @classmethod
+    def of(cls, body: ErrorBody) -> "ProtocolError":
+        """The exception for an error that a peer sent."""
+        return cls(
+            body.code,
+            body.message,
+            retryable=body.retryable if isinstance(body.retryable, bool) else None,
+            details=body.details if isinstance(body.details, dict) else None,
+        )
+
+
+def invalid(message: str, **details: object) -> ProtocolError:
+    """An ``invalid_request`` in the contract's own words."""
+    return ProtocolError("invalid_request", message, details=dict(details) or None)

@@ -1,0 +1,101 @@
+"""Framing: one JSON object a line, UTF-8, LF (session protocol §2)."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from felan_core.protocol.base import LIMITS
+from felan_core.protocol.errors import ProtocolError, invalid
+
+_decoder: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder()
+_encoder: Final = msgspec.json.Encoder()
+_BLANK: Final = b" \t\r"
+
+
+def encode_frame(value: Any) -> bytes:
+    """One frame for ``value`` (a wire struct or plain JSON), its LF included.
+
+    The low-level encoder: it checks the frame's size and nothing else, and is no scrubber of secrets. Encode only
+    validated, authorised envelopes. Raises ``ProtocolError('invalid_request')`` for a frame past ``frameBytes``.
+    """
+    line = _encoder.encode(value)
+    if len(line) > LIMITS.frame_bytes:
+        raise invalid(f"frame: {len(line)} bytes, more than {LIMITS.frame_bytes}")
+    return line + b"\n"
+
+
+class JsonLineDecoder:
+    """Bytes in, the values of whole frames out, whatever the chunking.
+
+    ``push`` yields after the fact: good frames before a broken one are yielded first, then ``ProtocolError`` is
+    raised, and the decoder stays failed. A line that never ends is refused at ``frameBytes``, not held.
+    """
+
+    def __init__(self, limit: int = LIMITS.frame_bytes) -> None:
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._held = 0
+        self._failure: ProtocolError | None = None
+
+    def lines(self, data: bytes) -> Iterator[bytes]:
+        """The whole lines that ``data`` completes, without their LF, blank ones left out."""
+        if self._failure is not None:
+            raise self._failure
+        start = 0
+        while (end := data.find(b"\n", start)) >= 0:
+            piece = data[start:end]
+            start = end + 1
+            if self._held + len(piece) > self._limit:
+                raise self._fail(f"frame: more than {self._limit} bytes")
+            if self._parts:
+                self._parts.append(piece)
+                piece = b"".join(self._parts)
+                self._parts.clear()
+                self._held = 0
+            if piece.strip(_BLANK):
+                yield piece
+        rest = data[start:]
+        if rest:
+            self._held += len(rest)
+            if self._held > self._limit:
+                raise self._fail(f"frame: more than {self._limit} bytes")
+            self._parts.append(rest)
+
+    def push(self, data: bytes) -> Iterator[Any]:
+        """The values of the frames that ``data`` completes. Raises ``ProtocolError`` and stays failed."""
+        for line in self.lines(data):
+            try:
+                yield parse_line(line)
+            except ProtocolError as error:
+                self._failure = error
+                raise
+
+    def finish(self) -> None:
+        """Say that no more bytes come. Raises ``ProtocolError`` when a frame was cut short."""
+        if self._failure is not None:
+            raise self._failure
+        if b"".join(self._parts).strip(_BLANK):
+            raise self._fail("frame: the stream ended inside a frame")
+
+    def _fail(self, message: str) -> ProtocolError:
+        self._failure = invalid(message)
+        self._parts.clear()
+        return self._failure
+
+
+def parse_line(line: bytes) -> Any:
+    """The JSON object on one line. Raises ``ProtocolError('invalid_request')``."""
+    if line.startswith(b"\xef\xbb\xbf"):
+        raise invalid("frame: a byte order mark")
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise invalid(f"frame: not UTF-8 at byte {error.start}") from None
+    try:
+        value = _decoder.decode(line)
+    except (msgspec.DecodeError, RecursionError):
+        raise invalid("frame: not JSON") from None
+    if not isinstance(value, dict):
+        raise invalid("frame: not an object")
+    return value

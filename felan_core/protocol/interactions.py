@@ -1,0 +1,206 @@
+"""Interactions: what a session asks a person, and the check of an answer (session protocol §6)."""
+
+from typing import Annotated, Any, Literal, Union
+
+import msgspec
+from msgspec import Meta
+
+from felan_core.protocol.base import (
+    LIMITS,
+    UNSET,
+    Count,
+    Id,
+    Instant,
+    Json,
+    JsonObject,
+    Label,
+    Maybe,
+    Text,
+    Wire,
+    given,
+)
+from felan_core.protocol.elements import Form, Options
+from felan_core.protocol.errors import ProtocolError, invalid
+from felan_core.protocol.forms import check_values
+
+InteractionState = Literal["waiting", "deferred", "resolved", "cancelled", "expired"]
+Effect = Literal["allow_once", "allow_always", "reject_once", "reject_always"]
+Authority = Literal["owner", "local-console"]
+
+
+class ApprovalOption(Wire, kw_only=True):
+    id: Id
+    label: Label
+    effect: Effect
+
+
+class Request(Wire, tag_field="kind", kw_only=True):
+    """What is asked, told apart by ``kind``."""
+
+    title: Label
+
+
+class DiffSubject(Wire, kw_only=True):
+    """One file's change: the whole old and new text. ``old`` absent: the file is new."""
+
+    path: Text
+    new: str
+    old: Maybe[str] = UNSET
+
+
+class ApprovalSubject(Wire, kw_only=True):
+    """What would be done: the tool's category and name, and the command, paths or diff that it is about."""
+
+    category: Label
+    name: Maybe[Label] = UNSET
+    command: Maybe[Text] = UNSET
+    cwd: Maybe[Text] = UNSET
+    paths: Maybe[list[Text]] = UNSET
+    diff: Maybe[list[DiffSubject]] = UNSET
+    text: Maybe[Text] = UNSET
+
+
+class ApprovalRequest(Request, tag="approval", kw_only=True):
+    subject: ApprovalSubject
+    options: Annotated[list[ApprovalOption], Meta(min_length=1, max_length=16)]
+
+
+class ConfirmRequest(Request, tag="confirm", kw_only=True):
+    message: Maybe[Text] = UNSET
+
+
+class SelectRequest(Request, tag="select", kw_only=True):
+    options: Options
+    min: Maybe[Count] = UNSET
+    max: Maybe[Count] = UNSET
+
+
+class InputRequest(Request, tag="input", kw_only=True):
+    placeholder: Maybe[Label] = UNSET
+    multiline: Maybe[bool] = UNSET
+    default: Maybe[Text] = UNSET
+
+
+class FormRequest(Wire, tag_field="kind", tag="form", kw_only=True):
+    form: Form
+
+
+InteractionRequest = Union[ApprovalRequest, ConfirmRequest, SelectRequest, InputRequest, FormRequest]
+INTERACTION_KINDS = ("approval", "confirm", "select", "input", "form")
+
+
+class InteractionScope(Wire, kw_only=True):
+    session: Id
+    root: Id
+    run: Maybe[Id] = UNSET
+    tool: Maybe[Id] = UNSET
+
+
+class Responder(Wire, kw_only=True):
+    """Who answered: the host's principal and the client that it came from."""
+
+    id: Id
+    client: Label
+
+
+class Interaction(Wire, kw_only=True):
+    """One question. ``reason`` says in words why it was cancelled or expired."""
+
+    id: Id
+    scope: InteractionScope
+    request: InteractionRequest
+    created_at: Instant
+    deferrable: bool
+    state: InteractionState
+    authority: Maybe[Authority] = UNSET
+    expires_at: Maybe[Instant] = UNSET
+    responder: Maybe[Responder] = UNSET
+    result: Maybe[JsonObject] = UNSET
+    resolved_at: Maybe[Instant] = UNSET
+    reason: Maybe[Label] = UNSET
+
+
+class ApprovalAnswer(Wire, kw_only=True):
+    option: Id
+    note: Maybe[Text] = UNSET
+
+
+class ConfirmAnswer(Wire, kw_only=True):
+    confirmed: bool
+
+
+class SelectAnswer(Wire, kw_only=True):
+    options: Annotated[list[Id], Meta(max_length=LIMITS.form_options)]
+
+
+class InputAnswer(Wire, kw_only=True):
+    text: Text
+
+
+class FormAnswer(Wire, kw_only=True):
+    action: Id
+    values: Maybe[JsonObject] = UNSET
+
+
+Answer = Union[ApprovalAnswer, ConfirmAnswer, SelectAnswer, InputAnswer, FormAnswer]
+
+_ANSWERS: dict[type[Any], type[Any]] = {
+    ApprovalRequest: ApprovalAnswer,
+    ConfirmRequest: ConfirmAnswer,
+    SelectRequest: SelectAnswer,
+    InputRequest: InputAnswer,
+    FormRequest: FormAnswer,
+}
+
+
+def validate_interaction_answer(request: InteractionRequest, answer: Json) -> Answer:
+    """Check ``answer`` (plain JSON) against ``request``: kind, offered ids, declared fields, choices and actions.
+
+    Returns the typed answer. Raises ``ProtocolError('invalid_request')``; the interaction then keeps waiting.
+    """
+    try:
+        typed: Answer = msgspec.convert(answer, _ANSWERS[type(request)])
+    except msgspec.ValidationError as error:
+        raise invalid(f"answer: {error}") from None
+    match request, typed:
+        case ApprovalRequest(), ApprovalAnswer():
+            if typed.option not in {option.id for option in request.options}:
+                raise invalid("answer.option: not one of the offered options")
+        case SelectRequest(), SelectAnswer():
+            _check_selection(request, typed)
+        case FormRequest(), FormAnswer():
+            _check_form(request.form, typed)
+        case _:
+            pass
+    return typed
+
+
+def _check_selection(request: SelectRequest, answer: SelectAnswer) -> None:
+    offered = {option.id for option in request.options}
+    if len(set(answer.options)) != len(answer.options):
+        raise invalid("answer.options: the same option twice")
+    if not offered.issuperset(answer.options):
+        raise invalid("answer.options: not one of the offered options")
+    low, high = given(request.min, 1), given(request.max, 1)
+    if not low <= len(answer.options) <= high:
+        raise invalid(
+            f"answer.options: choose {low} to {high}" if low != high else f"answer.options: choose {low}"
+        )
+
+
+def _check_form(form: Form, answer: FormAnswer) -> None:
+    if answer.action == form.cancel.id:
+        if answer.values is not UNSET:
+            raise invalid("answer.values: cancel takes no values")
+        return
+    if answer.action != form.submit.id:
+        raise invalid("answer.action: neither the declared submit nor cancel")
+    check_values(form.fields, given(answer.values, {}), "answer.values")
+
+
+def resolved_result(answer: Answer) -> JsonObject:
+    """The answer as the plain JSON that is kept in ``Interaction.result``."""
+    plain = msgspec.to_builtins(answer)
+    if not isinstance(plain, dict):  # pragma: no cover - structs become dicts
+        raise ProtocolError("invalid_request", "an answer is an object")
+    return plain
