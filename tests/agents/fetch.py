@@ -1,7 +1,7 @@
 """Fetch the real agents that the `agents` tests talk to, pinned, into `.agents/` (`make test-agents`).
 
 Both are single native programs in npm packages, one package a platform, so that neither needs Node to run.
-Nothing is fetched twice. `program(NAME)` tells a test where the program is, or None when it was never fetched.
+Nothing is fetched twice. `program(NAME)` tells a test where the program is, or None if it was never fetched.
 """
 
 import platform
