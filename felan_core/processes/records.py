@@ -1,0 +1,49 @@
+"""What the room tells about a process: plain frozen values, no pid and no handle among them."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+ProcessState = Literal["running", "exited", "signalled", "lost"]
+StopSignal = Literal["int", "term", "kill"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRecord:
+    """One process as it stands at one moment.
+
+    Instants are milliseconds since the Unix epoch; `start` and `end` are the absolute byte offsets of the
+    output that can still be read. `exit_code` belongs to `exited`, `signal` (`"SIGTERM"`) to `signalled`. A
+    `lost` process is one of an earlier host: how it ended, or whether it did, is not known; `ended_at` is set
+    once it is known to be gone. `output_ended` says that nothing will be added to the output any more.
+    """
+
+    id: str
+    owner: str
+    title: str
+    command: str
+    cwd: str
+    state: ProcessState
+    started_at: int
+    ended_at: int | None = None
+    exit_code: int | None = None
+    signal: str | None = None
+    stdin: bool = False
+    pty: bool = False
+    start: int = 0
+    end: int = 0
+    output_ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReadResult:
+    """A piece of output: `data` begins at `offset`, which is past the offset asked for when that was dropped.
+
+    `start` and `end` bound what can be read now; `eof` means ended and read to the end.
+    """
+
+    data: bytes
+    offset: int
+    next_offset: int
+    start: int
+    end: int
+    eof: bool
