@@ -1,8 +1,8 @@
 """The rules of the house that a machine can check: each takes a file and tells what is wrong at which line.
 
 A rule that is wrong for one place is switched off there, with the reason: `# house: <reason>` at the end of a
-line of the statement (`/* house: … */` in .tcss, `<!-- house: … -->` in Markdown). `test_house.py` runs each rule
-over the tree, and over snippets that it has to catch.
+line of the statement (`/* house: … */` in .tcss, `<!-- house: … -->` in Markdown). `test_house.py` runs each
+rule over the tree, and over snippets that it has to catch.
 """
 
 import ast
@@ -128,8 +128,8 @@ def core_does_not_print(file: SourceFile) -> Iterator[Finding]:
 
 # --- untrusted text is never markup ---
 
-# Widgets of Textual that draw no text of ours or draw it literally. Everything else takes strings as markup, and
-# has a safe counterpart in felan_tui/text.
+# Widgets of Textual that draw no text of ours or draw it literally. Everything else takes strings as markup,
+# and has a safe counterpart in felan_tui/text.
 PLAIN_WIDGETS = {"ContentSwitcher", "Footer", "LoadingIndicator", "ProgressBar", "Rule"}
 TEXT_AREA_HOMES = ("felan_tui/composer", "felan_tui/composer.py", SAFE_TEXT)
 

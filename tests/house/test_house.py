@@ -77,7 +77,7 @@ CAUGHT: list[tuple[Rule, str, str]] = [
     (linter.tests_do_not_sleep, "tests/core/test_x.py", "import time\ntime.sleep(1)"),
     (linter.tests_do_not_sleep, "tests/core/helper.py", "from time import sleep"),
     (linter.no_place_is_named, "constraints.txt", "--index" + "-url https:" + SLASH * 2 + "example.invalid"),
-    (linter.no_place_is_named, "package.json", '"resolved": "registry.' + 'npmjs.org"'),
+    (linter.no_place_is_named, "package.json", '"resolved": "registry.npm' + 'js.org"'),
     (linter.no_place_is_named, "docs/x.md", "see " + SLASH + "work" + SLASH + "main"),
     (linter.no_place_is_named, "docs/x.md", "see ../shared" + SLASH + "spec"),
 ]
