@@ -1,6 +1,6 @@
-"""The live splice: how a reader classifies text deltas and revisions (session protocol §7). Pure functions."""
+"""The live splice: how a reader classifies text deltas and revisions (session protocol §7). Pure."""
 
-from typing import Final, Literal, NamedTuple, Union
+from typing import Final, Literal, NamedTuple, Protocol, Union
 
 from felan_core.protocol.base import Count, Id, Wire
 from felan_core.protocol.entries import StreamKind
@@ -31,11 +31,44 @@ class CompletionOnlyStream(StreamRef, kw_only=True):
     reason: Literal["limit", "lost"]
 
 
+class Prefix(Protocol):
+    """The text that a reducer holds: a ``str``, or a buffer that is cheap to append to."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, key: slice, /) -> str: ...
+
+
 class ActiveStream(NamedTuple):
     """What a reducer holds of a stream that is under way."""
 
     kind: StreamKind
-    text: str
+    text: Prefix
+
+
+class TextBuffer:
+    """A prefix that grows by chunks, at a cost that does not depend on how long it is."""
+
+    __slots__ = ("_chunks", "_length")
+
+    def __init__(self, text: str = "") -> None:
+        self._chunks = [text] if text else []
+        self._length = len(text)
+
+    def append(self, text: str) -> None:
+        """Add ``text`` at the end."""
+        self._chunks.append(text)
+        self._length += len(text)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, key: slice, /) -> str:
+        return str(self)[key]
+
+    def __str__(self) -> str:
+        if len(self._chunks) > 1:
+            self._chunks[:] = ["".join(self._chunks)]
+        return self._chunks[0] if self._chunks else ""
 
 
 COMPLETED: Final = "completed"

@@ -1,0 +1,257 @@
+"""The one reducer: a session's state, and what each event does to it (session protocol §7).
+
+Host and client hold the same ``SessionState``. On the host an event is the only way to change it, so what a
+client's replica shows cannot drift from what is stored. Entries are kept by ``seq``; the host keeps the newest
+page alone, a client what it has seen.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable
+from typing import Self
+
+import msgspec
+
+from felan_core.protocol.base import LIMITS, UNSET, Maybe
+from felan_core.protocol.elements import Element
+from felan_core.protocol.entries import Entry, ToolEntry
+from felan_core.protocol.events import (
+    BranchUpdated,
+    CatalogUpdated,
+    EntryLabelled,
+    ExecutionUpdated,
+    InteractionUpdated,
+    MessageCompleted,
+    PolicyUpdated,
+    PresentationRemoved,
+    PresentationUpdated,
+    ProcessUpdated,
+    QueueUpdated,
+    RunEnded,
+    RunStarted,
+    SessionClosed,
+    SessionEvent,
+    SessionUpdated,
+    StreamCompletionOnly,
+    ToolUpdated,
+    UnknownEvent,
+)
+from felan_core.protocol.interactions import Interaction
+from felan_core.protocol.session import (
+    Branch,
+    Catalogue,
+    ExecutionRow,
+    History,
+    Policy,
+    ProcessRow,
+    Queue,
+    Run,
+    SessionHeader,
+    SessionSnapshot,
+)
+from felan_core.protocol.streams import CompletionOnlyStream, StreamPrefix
+
+OPEN_STATES = ("waiting", "deferred")
+
+
+class Entries:
+    """Entries by id, in the order of their ``seq``."""
+
+    __slots__ = ("_by_id", "_order")
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self._by_id: dict[str, Entry] = {}
+        self._order: list[tuple[int, str]] = []
+        for entry in entries:
+            self.put(entry)
+
+    def put(self, entry: Entry) -> None:
+        """Add an entry, or replace the one with its id."""
+        known = self._by_id.get(entry.id)
+        if known is not None and known.seq != entry.seq:
+            self._order.remove((known.seq, known.id))
+            known = None
+        self._by_id[entry.id] = entry
+        if known is None:
+            insort(self._order, (entry.seq, entry.id))
+
+    def get(self, entry_id: str) -> Entry | None:
+        return self._by_id.get(entry_id)
+
+    def newest(self, count: int) -> list[Entry]:
+        """The last ``count`` entries, oldest first."""
+        return [self._by_id[entry_id] for _, entry_id in self._order[-count:]] if count else []
+
+    def before(self, seq: int) -> list[Entry]:
+        """All entries that started before ``seq``, oldest first."""
+        return [self._by_id[entry_id] for _, entry_id in self._order[: bisect_left(self._order, (seq, ""))]]
+
+    def drop_oldest(self, keep: int) -> None:
+        """Forget all but the newest ``keep`` entries that have ended; running tools are kept."""
+        if len(self._order) <= keep:
+            return
+        for key in self._order[:-keep]:
+            entry = self._by_id[key[1]]
+            if not (isinstance(entry, ToolEntry) and entry.state == "running"):
+                self._order.remove(key)
+                del self._by_id[key[1]]
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __iter__(self):  # noqa: ANN204 - an iterator of Entry
+        return iter(self.newest(len(self._order)))
+
+
+class SessionState:
+    """A session as host and clients know it. ``apply`` is the only way to change it."""
+
+    def __init__(
+        self,
+        *,
+        session: str,
+        root: str,
+        parent: Maybe[str],
+        created_at: int,
+        revision: int,
+        header: SessionHeader,
+        queue: Queue,
+        catalogue: Catalogue,
+        policy: Policy,
+        branch: Branch | None = None,
+        run: Run | None = None,
+        entries: Iterable[Entry] = (),
+        interactions: Iterable[Interaction] = (),
+        children: Iterable[ExecutionRow] = (),
+        processes: Iterable[ProcessRow] = (),
+        presentation: Iterable[Element] = (),
+    ) -> None:
+        self.session = session
+        self.root = root
+        self.parent = parent
+        self.created_at = created_at
+        self.revision = revision
+        self.header = header
+        self.queue = queue
+        self.catalogue = catalogue
+        self.policy = policy
+        self.branch = branch or Branch()
+        self.run = run
+        self.entries = Entries(entries)
+        self.interactions = {one.id: one for one in interactions}
+        self.children = {one.id: one for one in children}
+        self.processes = {one.id: one for one in processes}
+        self.presentation = {one.id: one for one in presentation}
+        self.completion_only: dict[tuple[str, str], CompletionOnlyStream] = {}
+
+    @classmethod
+    def from_snapshot(cls, snapshot: SessionSnapshot) -> Self:
+        """The state that ``snapshot`` captured; its streams are the caller's to keep."""
+        state = cls(
+            session=snapshot.session,
+            root=snapshot.root,
+            parent=snapshot.parent,
+            created_at=snapshot.created_at,
+            revision=snapshot.revision,
+            header=snapshot.header,
+            queue=snapshot.queue,
+            catalogue=snapshot.catalogue,
+            policy=snapshot.policy,
+            branch=snapshot.branch,
+            run=snapshot.run if isinstance(snapshot.run, Run) else None,
+            entries=snapshot.history.entries,
+            interactions=snapshot.interactions,
+            children=snapshot.children,
+            processes=snapshot.processes,
+            presentation=snapshot.presentation,
+        )
+        for tool in snapshot.tools:
+            state.entries.put(tool)
+        for stream in snapshot.completion_only_streams:
+            state.completion_only[stream.message, stream.id] = stream
+        return state
+
+    def to_snapshot(
+        self, *, history_limit: int, cursor: Maybe[str], streams: list[StreamPrefix]
+    ) -> SessionSnapshot:
+        """What a client needs to show the session: the newest ``history_limit`` entries, and every running tool."""
+        history = self.entries.newest(history_limit)
+        shown = {entry.id for entry in history}
+        tools = [one for one in self.entries if isinstance(one, ToolEntry) and one.state == "running"]
+        return SessionSnapshot(
+            session=self.session,
+            root=self.root,
+            parent=self.parent,
+            revision=self.revision,
+            created_at=self.created_at,
+            header=self.header,
+            branch=self.branch,
+            history=History(entries=history, cursor=cursor),
+            queue=self.queue,
+            run=self.run or UNSET,
+            catalogue=self.catalogue,
+            policy=self.policy,
+            tools=[tool for tool in tools if tool.id not in shown][-LIMITS.page_entries :],
+            interactions=self._listed_interactions(),
+            children=list(self.children.values())[-LIMITS.page_entries :],
+            processes=list(self.processes.values())[-LIMITS.page_entries :],
+            presentation=list(self.presentation.values()),
+            streams=streams,
+            completion_only_streams=list(self.completion_only.values()),
+        )
+
+    def _listed_interactions(self) -> list[Interaction]:
+        """Every open interaction, and the newest of the others, as far as a page goes."""
+        ordered = list(self.interactions.values())
+        open_ones = [one for one in ordered if one.state in OPEN_STATES][: LIMITS.page_entries]
+        room = LIMITS.page_entries - len(open_ones)
+        ended = [one for one in ordered if one.state not in OPEN_STATES][-room:] if room else []
+        keep = {one.id for one in (*open_ones, *ended)}
+        return [one for one in ordered if one.id in keep]
+
+    def apply(self, event: SessionEvent, revision: int) -> None:
+        """Take one event that follows the current revision. An unknown type only advances the revision."""
+        self.revision = revision
+        match event:
+            case SessionUpdated():
+                self.header = event.header
+            case SessionClosed():
+                self.header = msgspec.structs.replace(self.header, state="closed")
+            case RunStarted():
+                self.run = event.run
+            case RunEnded():
+                if self.run is not None and self.run.id == event.run:
+                    self.run = None
+            case MessageCompleted():
+                self._complete(event.entry)
+            case ToolUpdated():
+                self._complete(event.tool)
+            case StreamCompletionOnly():
+                ref = event.stream
+                self.completion_only[ref.message, ref.id] = CompletionOnlyStream(
+                    message=ref.message, id=ref.id, kind=ref.kind, reason="limit"
+                )
+            case QueueUpdated():
+                self.queue = event.queue
+            case InteractionUpdated():
+                self.interactions[event.interaction.id] = event.interaction
+            case PresentationUpdated():
+                self.presentation[event.element.id] = event.element
+            case PresentationRemoved():
+                self.presentation.pop(event.element, None)
+            case ProcessUpdated():
+                self.processes[event.process.id] = event.process
+            case ExecutionUpdated():
+                self.children[event.execution.id] = event.execution
+            case BranchUpdated():
+                self.branch = event.branch
+            case CatalogUpdated():
+                self.catalogue = event.catalogue
+            case PolicyUpdated():
+                self.policy = event.policy
+            case EntryLabelled() | UnknownEvent():
+                pass
+
+    def _complete(self, entry: Entry) -> None:
+        self.entries.put(entry)
+        for key in [key for key in self.completion_only if key[0] == entry.id]:
+            del self.completion_only[key]
