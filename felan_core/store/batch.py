@@ -1,7 +1,7 @@
 """A batch: what one transaction changes, collected in the host's words and encoded at once.
 
-Encoding (and decoding once, as a check) happens when a change is put in, so that a value that could not be read
-back is refused where it comes from, and so that what is written is the value as it was then.
+Encoding (and decoding once, as a check) happens when a change is put in, so that a value that could not be
+read back is refused where it comes from, and so that what is written is the value as it was then.
 """
 
 from typing import Final
@@ -25,9 +25,9 @@ OPEN_STATES: Final = ("waiting", "deferred")
 _PUT_SESSION: Final = """
 INSERT INTO sessions (id, root, parent, created_at, updated_at, state, cwd, search, busy, body)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET root = excluded.root, parent = excluded.parent, created_at = excluded.created_at,
-    updated_at = excluded.updated_at, state = excluded.state, cwd = excluded.cwd, search = excluded.search,
-    busy = excluded.busy, body = excluded.body
+ON CONFLICT (id) DO UPDATE SET root = excluded.root, parent = excluded.parent,
+    created_at = excluded.created_at, updated_at = excluded.updated_at, state = excluded.state,
+    cwd = excluded.cwd, search = excluded.search, busy = excluded.busy, body = excluded.body
 """
 # The large and seldom changed half of a session: compared in place, so that a revision does not rewrite it.
 _PUT_BULK: Final = """
@@ -52,7 +52,7 @@ _PUT_PROCESS: Final = """
 INSERT INTO processes (session, id, open, body) VALUES (?, ?, ?, ?)
 ON CONFLICT (session, id) DO UPDATE SET open = excluded.open, body = excluded.body
 """
-RESERVE: Final = """
+_RESERVE: Final = """
 INSERT INTO requests (id, principal, op, session, payload, admitted_at, retain_until, v, reply)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
@@ -78,7 +78,7 @@ class Batch:
 
     @property
     def durable(self) -> bool:
-        """Whether it must survive a power cut: it holds a request record, a decided interaction or a message."""
+        """Whether it must survive a power cut: it holds a request, a decided interaction or a message."""
         return self._durable
 
     def __len__(self) -> int:
@@ -109,7 +109,7 @@ class Batch:
     def put_entry(self, session: str, entry: Entry) -> None:
         """Store an entry, or replace it in place by its id; it keeps the seq it was first stored with.
 
-        ``entry.parent`` is the chain of its branch. An entry that does not fit a page (``pageBytes``) is refused.
+        ``entry.parent`` is the chain of its branch. An entry that fits no page (``pageBytes``) is refused.
         """
         body = codec.ENTRY.encode(entry.id, entry)
         if len(body) >= LIMITS.page_bytes:
@@ -143,9 +143,10 @@ class Batch:
 
     def reserve(self, record: StoredRequestRecord) -> None:
         """Store a request record. The write raises ``AlreadyReserved`` where one with its id is there."""
+        codec.check_request(None, record)
         reply = None if record.reply is UNSET else codec.REPLY.encode(record.id, record.reply)
         self._add(
-            RESERVE,
+            _RESERVE,
             record.id,
             record.principal,
             record.op,

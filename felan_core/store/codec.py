@@ -1,7 +1,7 @@
 """Rows to bytes and back: JSON of the wire structs, checked on the way in and on the way out."""
 
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 import msgspec
 
@@ -9,6 +9,7 @@ from felan_core.protocol.base import JsonObject
 from felan_core.protocol.elements import Element
 from felan_core.protocol.entries import Entry
 from felan_core.protocol.interactions import Interaction
+from felan_core.protocol.records import StoredRequestRecord
 from felan_core.protocol.session import ProcessRow, Queue, Run, SessionHeader
 from felan_core.store.errors import InvalidRow, StoreBroken
 from felan_core.store.rows import SessionRecord
@@ -76,12 +77,14 @@ class SessionBulk(msgspec.Struct, frozen=True, kw_only=True):
     instructions: str
 
 
-ENTRY: Codec[Entry] = Codec("entries", Entry)  # pyright: ignore[reportArgumentType] - a union is no type[T]
-ELEMENT: Codec[Element] = Codec("elements", Element)  # pyright: ignore[reportArgumentType] - as above
+# A union is a form, not a class, to a type checker; msgspec takes both.
+ENTRY = Codec("entries", cast(type[Entry], Entry))
+ELEMENT = Codec("elements", cast(type[Element], Element))
 INTERACTION = Codec("interactions", Interaction)
 RESUME = Codec("interactions", JsonObject)
 PROCESS = Codec("processes", ProcessRow)
 REPLY = Codec("requests", JsonObject)
+_REQUEST = Codec("requests", StoredRequestRecord)
 _SESSION = Codec("sessions", SessionBody)
 _BULK = Codec("session_bulk", SessionBulk)
 
@@ -141,3 +144,11 @@ def decode_session(path: Path, id: str, body: bytes, bulk: bytes) -> SessionReco
 def searchable(name: str | None, cwd: str) -> str:
     """What ``list_sessions(query=…)`` looks in: name and folder, without regard to case."""
     return f"{name or ''}\n{cwd}".casefold()
+
+
+def check_request(path: Path | None, record: StoredRequestRecord) -> None:
+    """Check a record's bounds: ``InvalidRow`` on the way in (no path), ``StoreBroken`` on the way out."""
+    if path is None:
+        _REQUEST.encode(record.id, record)
+    else:
+        _REQUEST.decode(path, record.id, _encoder.encode(record))

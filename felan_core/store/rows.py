@@ -14,8 +14,8 @@ from felan_core.protocol.session import ProcessRow, Queue, Run, SessionHeader
 class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A session without its lists. Instants in milliseconds since the Unix epoch.
 
-    ``next_seq``: the seq of the next entry. ``memory``: what the agent's backend asked to remember. ``leaf``: the
-    newest entry of the active branch. ``waiting``: how many interactions wait for an answer.
+    ``next_seq``: the seq of the next entry. ``memory``: what the agent's backend asked to remember. ``leaf``:
+    the newest entry of the active branch. ``waiting``: how many interactions wait for an answer.
     """
 
     id: str
@@ -48,11 +48,12 @@ class StoredInteraction(msgspec.Struct, frozen=True):
 class LoadedSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session as one moment of the database.
 
-    ``entries``: the newest, oldest first, at most ``history_limit`` and ``pageBytes``; ``more``: older ones are
-    there. ``running_tools``: tool calls that have not ended, wherever in the history they stand, oldest first.
-    ``interactions``: all that wait or are deferred and the newest others, at most ``pageEntries`` unless more are
-    open, in the order they were asked. ``elements``: in the order they were first shown. ``processes``: all that
-    run and the newest others, at most ``pageEntries`` unless more run, in the order they were started.
+    ``entries``: the newest, oldest first, at most ``history_limit`` and ``pageBytes``; ``more``: there are
+    older ones. ``running_tools``: tool calls that have not ended, wherever in the history they stand, oldest
+    first. ``interactions``: all that wait or are deferred and the newest others, at most ``pageEntries``
+    unless more are open, in the order they were asked. ``elements``: in the order they were first shown.
+    ``processes``: all that run and the newest others, at most ``pageEntries`` unless more run, in the order
+    they were started.
     """
 
     record: SessionRecord
@@ -74,7 +75,7 @@ class Counts(NamedTuple):
 
 
 class Commits(NamedTuple):
-    """Transactions that were committed since the store was opened, and how many of them were synced to the disk."""
+    """Transactions committed since the store was opened, and how many of them were synced to the disk."""
 
     total: int
     durable: int

@@ -1,0 +1,219 @@
+"""What is read, as plain functions on the reading connection; each sees one moment of the database."""
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from felan_core.protocol.base import LIMITS, UNSET
+from felan_core.protocol.entries import Entry, ToolEntry
+from felan_core.protocol.records import StoredRequestRecord
+from felan_core.store import codec
+from felan_core.store.errors import NoSuchEntry
+from felan_core.store.rows import Counts, LoadedSession, SessionRecord, StoredInteraction
+
+_LAST: Final = 2**53
+
+_SESSION: Final = """
+SELECT s.id, s.body, b.body FROM sessions AS s LEFT JOIN session_bulk AS b ON b.session = s.id
+"""
+_OPEN: Final = """
+SELECT id FROM sessions WHERE busy = 1
+UNION SELECT i.session FROM interactions AS i JOIN sessions AS s ON s.id = i.session
+    WHERE i.open = 1 AND s.state <> 'closed'
+UNION SELECT p.session FROM processes AS p JOIN sessions AS s ON s.id = p.session
+    WHERE p.open = 1 AND s.state <> 'closed'
+"""
+
+
+@contextmanager
+def _moment(connection: sqlite3.Connection) -> Generator[None]:
+    """Several statements on one moment of the database."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("ROLLBACK")
+
+
+def session_record(connection: sqlite3.Connection, path: Path, id: str) -> SessionRecord | None:
+    row = connection.execute(f"{_SESSION} WHERE s.id = ?", (id,)).fetchone()
+    return None if row is None else _record(path, row)
+
+
+def _record(path: Path, row: tuple[str, bytes, bytes | None]) -> SessionRecord:
+    id, body, bulk = row
+    return codec.decode_session(path, id, body, b"" if bulk is None else bulk)
+
+
+def load_session(
+    connection: sqlite3.Connection, path: Path, id: str, history_limit: int
+) -> LoadedSession | None:
+    with _moment(connection):
+        record = session_record(connection, path, id)
+        if record is None:
+            return None
+        entries, more = _page(connection, path, id, _LAST, history_limit)
+        tools = connection.execute(
+            "SELECT id, seq, body FROM entries WHERE session = ? AND running = 1 ORDER BY seq", (id,)
+        )
+        decoded = [_entry(path, *row) for row in tools]
+        interactions = [
+            StoredInteraction(
+                codec.INTERACTION.decode(path, one, body),
+                None if resume is None else codec.RESUME.decode(path, one, resume),
+            )
+            for one, body, resume in _open_and_newest(connection, "interactions", "resume", id)
+        ]
+        elements = connection.execute("SELECT id, body FROM elements WHERE session = ? ORDER BY n", (id,))
+        return LoadedSession(
+            record=record,
+            entries=entries,
+            more=more,
+            running_tools=[entry for entry in decoded if isinstance(entry, ToolEntry)],
+            interactions=interactions,
+            elements=[codec.ELEMENT.decode(path, one, body) for one, body in elements],
+            processes=[
+                codec.PROCESS.decode(path, one, body)
+                for one, body, _ in _open_and_newest(connection, "processes", "NULL", id)
+            ],
+        )
+
+
+def _open_and_newest(
+    connection: sqlite3.Connection, table: str, extra: str, session: str
+) -> list[tuple[str, bytes, bytes | None]]:
+    """All open rows, and the newest others up to a page, in the order they came."""
+    columns = f"SELECT n, id, body, {extra} FROM {table} WHERE session = ?"
+    rows = connection.execute(f"{columns} AND open = 1", (session,)).fetchall()
+    room = max(0, LIMITS.page_entries - len(rows))
+    rows += connection.execute(f"{columns} AND open = 0 ORDER BY n DESC LIMIT ?", (session, room)).fetchall()
+    rows.sort(key=lambda row: row[0])
+    return [(id, body, more) for _, id, body, more in rows]
+
+
+def history(
+    connection: sqlite3.Connection,
+    path: Path,
+    session: str,
+    before_seq: int | None,
+    limit: int,
+    until_entry: str | None,
+) -> tuple[list[Entry], bool]:
+    with _moment(connection):
+        before = _LAST if before_seq is None else before_seq
+        if until_entry is not None:
+            found = connection.execute(
+                "SELECT seq FROM entries WHERE session = ? AND id = ?", (session, until_entry)
+            ).fetchone()
+            if found is None:
+                raise NoSuchEntry(until_entry)
+            before = min(before, found[0] + 1)
+        return _page(connection, path, session, before, limit)
+
+
+def _page(
+    connection: sqlite3.Connection, path: Path, session: str, before: int, limit: int
+) -> tuple[list[Entry], bool]:
+    """The newest entries before a seq, oldest first, and whether there are older ones."""
+    rows = connection.execute(
+        "SELECT id, seq, body FROM entries WHERE session = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
+        (session, before, limit + 1),
+    )
+    newest_first: list[Entry] = []
+    room = LIMITS.page_bytes
+    for id, seq, body in rows:
+        room -= len(body) + 1  # and its comma
+        if len(newest_first) == limit or room < 0:
+            rows.close()
+            return newest_first[::-1], True
+        newest_first.append(_entry(path, id, seq, body))
+    return newest_first[::-1], False
+
+
+def _entry(path: Path, id: str, seq: int, body: bytes) -> Entry:
+    entry = codec.ENTRY.decode(path, id, body)
+    return entry if entry.seq == seq else msgspec.structs.replace(entry, seq=seq)
+
+
+def list_sessions(
+    connection: sqlite3.Connection,
+    path: Path,
+    *,
+    after: tuple[int, str] | None,
+    limit: int,
+    cwd: str | None,
+    query: str | None,
+    state: str | None,
+    parent: str | None,
+) -> list[SessionRecord]:
+    where: list[str] = []
+    values: list[str | int] = []
+    for column, value in (("cwd", cwd), ("state", state), ("parent", parent)):
+        if value is not None:
+            where.append(f"s.{column} = ?")
+            values.append(value)
+    if query:
+        where.append("instr(s.search, ?) > 0")
+        values.append(query.casefold())
+    if after is not None:
+        where.append("(s.created_at, s.id) < (?, ?)")
+        values.extend(after)
+    condition = f"WHERE {' AND '.join(where)}" if where else ""
+    rows = connection.execute(
+        f"{_SESSION} {condition} ORDER BY s.created_at DESC, s.id DESC LIMIT ?", (*values, limit)
+    )
+    return [_record(path, row) for row in rows]
+
+
+def open_sessions(connection: sqlite3.Connection) -> list[str]:
+    return [id for (id,) in connection.execute(f"{_OPEN} ORDER BY 1")]
+
+
+def session_exists(connection: sqlite3.Connection, id: str) -> bool:
+    return connection.execute("SELECT 1 FROM sessions WHERE id = ?", (id,)).fetchone() is not None
+
+
+def request(connection: sqlite3.Connection, path: Path, id: str) -> StoredRequestRecord | None:
+    row = connection.execute(
+        "SELECT principal, op, session, payload, admitted_at, retain_until, v, reply FROM requests"
+        " WHERE id = ?",
+        (id,),
+    ).fetchone()
+    if row is None:
+        return None
+    principal, op, session, payload, admitted_at, retain_until, v, reply = row
+    record = StoredRequestRecord(
+        id=id,
+        principal=principal,
+        op=op,
+        payload=payload,
+        admitted_at=admitted_at,
+        retain_until=retain_until,
+        session=UNSET if session is None else session,
+        reply=UNSET if reply is None else codec.REPLY.decode(path, id, reply),
+        v=v,
+    )
+    codec.check_request(path, record)
+    return record
+
+
+def request_counts(connection: sqlite3.Connection, session: str | None) -> tuple[int, int]:
+    # '' is the namespace's own row, and no session has an empty id.
+    tally: dict[str, int] = dict(
+        connection.execute(
+            "SELECT session, n FROM request_tally WHERE session IN ('', ?)", (session,)
+        ).fetchall()
+    )
+    return (tally.get(session, 0) if session else 0), tally.get("", 0)
+
+
+def counts(connection: sqlite3.Connection) -> Counts:
+    with _moment(connection):
+        (sessions,) = connection.execute("SELECT count(*) FROM sessions").fetchone()
+        (still_open,) = connection.execute(f"SELECT count(*) FROM ({_OPEN})").fetchone()
+        (processes,) = connection.execute("SELECT count(*) FROM processes WHERE open = 1").fetchone()
+        return Counts(sessions, still_open, processes, request_counts(connection, None)[1])
