@@ -94,7 +94,7 @@ class ChildProcess:
             number = SIGNALS[name]
         except KeyError:
             raise InvalidSignal(f"A process is stopped with int, term or kill, not with {name!r}.") from None
-        with self._hold():
+        with self.hold():
             gone = not await self._group.strike(number)
             if not gone and name != "kill":
                 gone = await self._group.gone_within(grace)
@@ -106,6 +106,20 @@ class ChildProcess:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._exited.wait(), KILL_SECONDS)
         return gone
+
+    @contextlib.contextmanager
+    def hold(self) -> Generator[None]:
+        """Keep an exited child unreaped, so that its pid stays ours while we look or signal."""
+        self._holds += 1
+        try:
+            yield
+        finally:
+            self._holds -= 1
+            if self._holds == 0 and self._watch.seen:
+                self._group.held = False
+                self._watch.reap()
+                # Popen would look for the status itself, and warn that it never got it.
+                self._handle.returncode = self.exit_code if self.exit_code is not None else -1
 
     async def aclose(self) -> None:
         """Let go of pipe and watch, whatever still runs. The child is reaped if it has exited."""
@@ -126,19 +140,5 @@ class ChildProcess:
 
     async def _after_exit(self) -> None:
         # While the pid is still ours: remember who else is in the group, so that they can be stopped later.
-        with self._hold():
+        with self.hold():
             self._leftovers = bool(await self._group.survey())
-
-    @contextlib.contextmanager
-    def _hold(self) -> Generator[None]:
-        """Keep an exited child unreaped, so that its pid stays ours while we signal its group."""
-        self._holds += 1
-        try:
-            yield
-        finally:
-            self._holds -= 1
-            if self._holds == 0 and self._watch.seen:
-                self._group.held = False
-                self._watch.reap()
-                # Popen would look for the status itself, and warn that it never got it.
-                self._handle.returncode = self.exit_code if self.exit_code is not None else -1

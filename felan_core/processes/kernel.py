@@ -34,7 +34,7 @@ def member(pid: int) -> Member | None:
 
 
 def carries(pid: int, marker: str) -> bool:
-    """Whether the process was started with `marker` (`NAME=value`) in its environment, as far as we may see."""
+    """Whether it was started with `marker` (`NAME=value`) in its environment, as far as we may see."""
     if has_proc():
         try:
             return marker.encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")

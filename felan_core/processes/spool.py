@@ -59,6 +59,9 @@ class Spool:
         """
         try:
             folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise SpoolUnavailable(f"The folder for the output cannot be made: {error.strerror}.") from error
+        try:
             folder.mkdir(mode=0o700)
         except FileExistsError as error:
             raise DuplicateProcess(f"There is already output of a process in {folder.name}.") from error

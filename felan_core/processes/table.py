@@ -107,7 +107,7 @@ class ProcessTable:
             raise
         self._entries[id] = entry
         # Without that file (a full disk) the process runs as well; only a later host could not stop it.
-        with contextlib.suppress(OSError):
+        with entry.child.hold(), contextlib.suppress(OSError):
             await asyncio.to_thread(identity.save, folder, entry.child.pid, f"{MARKER_VARIABLE}={id}")
         return entry.now()
 
@@ -153,14 +153,14 @@ class ProcessTable:
             raise InvalidSignal(f"A process is stopped with int, term or kill, not with {signal!r}.")
         if entry.child is not None:
             await entry.child.stop(signal, grace_ms / 1000)
-        elif await self.adopt_lost(id) and entry.survivor is not None:
-            gone = await _stop_survivor(entry.survivor, signal, grace_ms / 1000)
-            if gone:
+        else:
+            left = await self._left_of(entry)
+            if left is None or await _stop_survivor(left, signal, grace_ms / 1000):
                 self._bury(entry)
         return entry.now()
 
     def restore(self, record: ProcessRecord) -> ProcessRecord:
-        """Take in a process of an earlier host from its saved row, its output to be read; running becomes lost."""
+        """Take in a process of an earlier host from its saved row, for reading; running becomes lost."""
         if record.id in self._entries:
             raise DuplicateProcess("There is already a process of this id.")
         if record.state == "running":
@@ -179,9 +179,7 @@ class ProcessTable:
         entry = self._entry(id)
         if entry.record.state != "lost" or entry.record.ended_at is not None:
             return False
-        if entry.survivor is None:
-            entry.survivor = await asyncio.to_thread(identity.load, self._folder(id))
-        if entry.survivor is not None and await entry.survivor.survey():
+        if await self._left_of(entry) is not None:
             return True
         self._bury(entry)
         return False
@@ -250,9 +248,16 @@ class ProcessTable:
         entry.wake()
         self._report(entry)
 
+    async def _left_of(self, entry: "_Entry") -> ProcessGroup | None:
+        """What lives on of a process of an earlier host, proved to be it."""
+        if entry.survivor is None:
+            entry.survivor = await asyncio.to_thread(identity.load, self._folder(entry.record.id))
+        return entry.survivor if entry.survivor is not None and await entry.survivor.survey() else None
+
     def _bury(self, entry: "_Entry") -> None:
-        entry.record = replace(entry.record, ended_at=self._clock())
-        self._report(entry)
+        if entry.record.state == "lost" and entry.record.ended_at is None:
+            entry.record = replace(entry.record, ended_at=self._clock())
+            self._report(entry)
 
     def _report(self, entry: "_Entry") -> None:
         try:

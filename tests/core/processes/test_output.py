@@ -1,0 +1,199 @@
+"""What a child writes comes back byte for byte, at once, and neither side waits for the other."""
+
+import asyncio
+import functools
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from felan_core.processes.errors import InvalidRead, OffsetPastEnd, UnknownProcess
+from felan_core.processes.records import ProcessRecord
+from felan_core.processes.spool import Spool
+from felan_core.processes.table import ProcessTable
+from tests.core.processes.conftest import Desk
+
+
+async def test_output_and_errors_come_in_the_order_they_were_written(desk: Desk) -> None:
+    id = await desk.run("for i in 1 2 3 4 5; do echo out $i; echo err $i >&2; done")
+    expected = "".join(f"out {i}\nerr {i}\n" for i in range(1, 6)).encode()
+    assert await desk.read_all(id) == expected
+    record = await desk.ended(id)
+    assert (record.start, record.end) == (0, len(expected))
+
+
+async def test_bytes_that_are_no_text_are_untouched(desk: Desk) -> None:
+    every = bytes(range(256)) * 3
+    id = await desk.python(f"import os; os.write(1, {every!r})")
+    assert await desk.read_all(id) == every
+
+
+async def test_reads_go_by_offset_and_limit(desk: Desk) -> None:
+    id = await desk.run("printf 0123456789")
+    await desk.ended(id)
+    first = await desk.table.read(id, 2, limit=3)
+    assert (first.data, first.offset, first.next_offset, first.start, first.end) == (b"234", 2, 5, 0, 10)
+    assert not first.eof
+    rest = await desk.table.read(id, 5)
+    assert (rest.data, rest.eof) == (b"56789", True)
+    assert (await desk.table.read(id, 10)).eof
+
+
+@pytest.mark.parametrize(
+    ("offset", "limit", "wait"), [(11, 1, 0), (-1, 1, 0), (0, 0, 0), (0, 65_537, 0), (0, 1, -1)]
+)
+async def test_a_read_outside_its_bounds_is_refused(desk: Desk, offset: int, limit: int, wait: int) -> None:
+    id = await desk.run("printf 0123456789")
+    await desk.ended(id)
+    with pytest.raises(OffsetPastEnd if limit == 1 and not wait else InvalidRead):
+        await desk.table.read(id, offset, limit, wait)
+
+
+async def test_a_process_that_nobody_knows_is_named_as_that(desk: Desk) -> None:
+    with pytest.raises(UnknownProcess, match="no process of this id"):
+        await desk.table.read("nobody", 0)
+    with pytest.raises(KeyError):
+        desk.table.get("nobody")
+
+
+async def test_a_waiting_read_returns_with_the_first_new_bytes(desk: Desk) -> None:
+    go = desk.cwd / "go"
+    id = await desk.run("until test -e go; do sleep 0.01; done; printf hello; sleep 60")
+    waiting = asyncio.create_task(desk.table.read(id, 0, wait_ms=10_000))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    go.touch()
+    piece = await waiting
+    assert (piece.data, piece.eof) == (b"hello", False)
+
+
+async def test_a_waiting_read_comes_back_empty_after_its_time(desk: Desk) -> None:
+    id = await desk.run("sleep 60")
+    piece = await desk.table.read(id, 0, wait_ms=30)
+    assert (piece.data, piece.next_offset, piece.eof) == (b"", 0, False)
+
+
+async def test_a_waiting_read_ends_with_the_output(desk: Desk) -> None:
+    id = await desk.run("until test -e go; do sleep 0.01; done")
+    waiting = asyncio.create_task(desk.table.read(id, 0, wait_ms=30_000))
+    await asyncio.sleep(0)
+    (desk.cwd / "go").touch()
+    pieces = [await asyncio.wait_for(waiting, 5)]
+    while not pieces[-1].eof:
+        pieces.append(await asyncio.wait_for(desk.table.read(id, 0, wait_ms=30_000), 5))
+    assert all(piece.data == b"" for piece in pieces)
+
+
+async def test_a_reader_that_gives_up_harms_nobody(desk: Desk) -> None:
+    id = await desk.run("until test -e go; do sleep 0.01; done; echo done")
+    waiting = asyncio.create_task(desk.table.read(id, 0, wait_ms=30_000))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    (desk.cwd / "go").touch()
+    assert await desk.read_all(id) == b"done\n"
+
+
+async def test_the_dropped_beginning_is_answered_from_the_start_that_is_left(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = functools.partial(Spool.create, segment=1000, retain=4000)
+    monkeypatch.setattr(Spool, "create", small)
+    id = await desk.python("import os\nfor i in range(1000): os.write(1, b'%07d\\n' % i)")
+    record = await desk.ended(id)
+    assert record.end == 8000
+    assert record.start in range(4000, 8000, 1000)
+    piece = await desk.table.read(id, 0, limit=16)
+    assert piece.offset == piece.start == record.start
+    assert piece.data == b"%07d\n%07d\n" % (record.start // 8, record.start // 8 + 1)
+
+
+async def test_fifty_megabytes_pass_with_little_memory_and_without_a_stall(desk: Desk) -> None:
+    stalls: list[float] = []
+
+    async def heartbeat() -> None:
+        while True:
+            before = time.perf_counter()
+            await asyncio.sleep(0.001)
+            stalls.append(time.perf_counter() - before)
+
+    beating = asyncio.create_task(heartbeat())
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    block = "b'0123456789abcde\\n' * 4096"
+    id = await desk.python(f"import os\nblock = {block}\nfor _ in range(800): os.write(1, block)")
+    record = await desk.ended(id)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    beating.cancel()
+    assert record.exit_code == 0
+    assert record.end == 800 * 65_536
+    assert (await desk.table.read(id, 800 * 65_536 - 16)).data == b"0123456789abcde\n"
+    assert grown < 8 * 1024 * (1024 if sys.platform == "darwin" else 1), "memory grew with the output"
+    assert len(stalls) > 5
+    assert max(stalls) < 0.05
+
+
+async def test_growth_is_reported_now_and_then_not_for_every_piece(tmp_path: Path) -> None:
+    changes: list[ProcessRecord] = []
+    table = ProcessTable(tmp_path / "s", clock=lambda: 5, on_change=changes.append, growth_ms=50)
+    code = "import os, time\nfor _ in range(100): os.write(1, b'x'); time.sleep(0.002)"
+    await table.start(
+        id="a", owner="s", command="x", argv=[sys.executable, "-S", "-c", code], cwd=str(tmp_path)
+    )
+    async with asyncio.timeout(10):
+        while not (table.get("a").state == "exited" and table.get("a").output_ended):
+            await asyncio.sleep(0.01)
+    growth = [change for change in changes if change.state == "running" and not change.output_ended]
+    assert 1 <= len(growth) <= 10
+    assert [change.end for change in growth] == sorted(change.end for change in growth)
+    assert changes[-1] == table.get("a")
+    await table.close()
+
+
+async def test_a_listener_that_fails_stops_neither_output_nor_exit(tmp_path: Path) -> None:
+    def fail(record: ProcessRecord) -> None:
+        raise RuntimeError("listener")
+
+    heard: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: heard.append(context["exception"]))
+    table = ProcessTable(tmp_path / "s", clock=lambda: 5, on_change=fail, growth_ms=1)
+    await table.start(id="a", owner="s", command="printf abc; exit 3", cwd=str(tmp_path))
+    async with asyncio.timeout(10):
+        while not (piece := await table.read("a", 0, wait_ms=1000)).eof:
+            pass
+    assert piece.data == b"abc"
+    assert table.get("a").exit_code == 3
+    assert heard
+    await table.close()
+
+
+async def test_a_background_process_that_holds_the_pipe_does_not_keep_it_running(
+    desk: Desk, alive: Callable[[int], bool]
+) -> None:
+    id = await desk.run("(trap '' HUP; while :; do echo tick; sleep 0.05; done) & echo pid $!; exit 7")
+    record = await desk.ended(id)
+    assert (record.state, record.exit_code) == ("exited", 7)
+    background = (await desk.pids(id, 1))[0]
+    seen = await desk.read_all(id)
+    assert b"tick" in seen
+    # It is neither killed by a closed pipe nor recorded any more.
+    await asyncio.sleep(0.2)
+    assert alive(background)
+    assert desk.table.get(id).end == len(seen)
+
+
+async def test_what_was_written_just_before_the_exit_is_all_there(desk: Desk) -> None:
+    ids = [
+        await desk.run(f"head -c {size} /dev/zero | tr '\\0' x; echo end") for size in (1, 70_000, 200_000)
+    ]
+    for id, size in zip(ids, (1, 70_000, 200_000), strict=True):
+        assert await desk.read_all(id) == b"x" * size + b"end\n"
+
+
+async def test_many_at_once_keep_their_outputs_apart(desk: Desk) -> None:
+    ids = [await desk.run(f"for i in 1 2 3; do echo {n} $i; done") for n in range(30)]
+    for n, id in enumerate(ids):
+        assert await desk.read_all(id) == f"{n} 1\n{n} 2\n{n} 3\n".encode()
+    assert [record.id for record in desk.table.list()] == ids
+    assert desk.table.list("somebody else") == []
