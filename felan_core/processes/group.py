@@ -4,12 +4,14 @@ import asyncio
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Iterable
 
 from felan_core.processes import kernel
 from felan_core.processes.kernel import Member
 
 POLL_SECONDS = (0.005, 0.01, 0.02, 0.04)
+LOOKS = 3
 
 
 class ProcessGroup:
@@ -56,15 +58,20 @@ class ProcessGroup:
 
     def _survey(self) -> list[Member]:
         found = kernel.members(self._leader)
-        if not found:
-            return []
-        if not self.held and not any(
+        for _ in range(LOOKS):
+            if not found or self._proved(found):
+                self._kin |= {(member.pid, member.started) for member in found}
+                return found
+            # In the middle of an exec a process has no environment to be seen, for some microseconds.
+            time.sleep(POLL_SECONDS[0])
+            found = kernel.members(self._leader)
+        return []
+
+    def _proved(self, found: list[Member]) -> bool:
+        return self.held or any(
             (member.pid, member.started) in self._kin or kernel.carries(member.pid, self._marker)
             for member in found
-        ):
-            return []
-        self._kin |= {(member.pid, member.started) for member in found}
-        return found
+        )
 
     def _strike(self, number: int) -> list[Member]:
         found = self._survey()

@@ -1,7 +1,6 @@
 """A table with real children, a clock that is set by hand, and waits that end on a condition."""
 
 import asyncio
-import gc
 import os
 import subprocess
 import sys
@@ -102,7 +101,6 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
     desk = Desk(tmp_path / "spools", cwd)
     yield desk
     await desk.table.close(grace_ms=100)
-    gc.collect()
     # Whatever a test did: nothing of it may be left for init or as a zombie.
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)

@@ -52,7 +52,11 @@ def test_a_program_may_be_called_anything(tmp_path: Path, name: str) -> None:
 
 def test_a_marker_is_found_whole_or_not_at_all() -> None:
     environment = {"FELAN_PROCESS_ID": "one-7", "PATH": os.environ["PATH"]}
-    with subprocess.Popen(["sleep", "60"], env=environment) as child:
+    command = ["sh", "-c", "echo ready; read line"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
         for look in (kernel.carries, kernel.carries_ps):
             assert look(child.pid, "FELAN_PROCESS_ID=one-7")
             assert not look(child.pid, "FELAN_PROCESS_ID=one")
