@@ -1,0 +1,136 @@
+"""Fields to write in: what is pasted, preset or shown in them is made safe before it gets there."""
+
+from textual import events
+from textual.validation import Validator
+from textual.widgets import Checkbox, Input, TextArea
+
+from felan_tui.text.safe import safe, safe_line
+from felan_tui.text.widgets import content, line_content
+
+MAX_PASTED_LINE = 2000
+"""Characters of a pasted line that a field takes; Textual lays a longer one out anew at every key."""
+
+
+class SafeInput(Input):
+    """A field of one line. A paste becomes one line: its line ends become spaces."""
+
+    def __init__(
+        self,
+        value: str = "",
+        *,
+        placeholder: str = "",
+        password: bool = False,
+        max_length: int = 0,
+        validators: list[Validator] | None = None,
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+        disabled: bool = False,
+        compact: bool = False,
+    ) -> None:
+        super().__init__(
+            safe_line(value),
+            placeholder=safe_line(placeholder),
+            password=password,
+            max_length=max_length,
+            validators=validators,
+            name=name,
+            id=id,
+            classes=classes,
+            disabled=disabled,
+            compact=compact,
+        )
+
+    def set_value(self, value: str) -> None:
+        """Puts untrusted text into the field."""
+        self.value = safe_line(value)
+
+    def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        text = safe_line(event.text)[:MAX_PASTED_LINE]
+        if not text:
+            return
+        if self.selection.is_empty:
+            self.insert_text_at_cursor(text)
+        else:
+            self.replace(text, *self.selection)
+
+
+class SafeTextArea(TextArea):
+    """A field of many lines. Only what `paste_text` lets through gets in by a paste."""
+
+    def __init__(
+        self,
+        text: str = "",
+        *,
+        placeholder: str = "",
+        read_only: bool = False,
+        soft_wrap: bool = True,
+        compact: bool = False,
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+        disabled: bool = False,
+    ) -> None:
+        super().__init__(
+            safe(text),
+            placeholder=content(placeholder),
+            read_only=read_only,
+            soft_wrap=soft_wrap,
+            compact=compact,
+            highlight_cursor_line=False,
+            name=name,
+            id=id,
+            classes=classes,
+            disabled=disabled,
+        )
+
+    def show_placeholder(self, text: str) -> None:
+        """Another hint for the empty field."""
+        self.placeholder = content(text)
+
+    def set_text(self, text: str) -> None:
+        """Puts untrusted text into the field, in place of what is there."""
+        self.text = safe(text)
+
+    def paste_text(self, text: str) -> str:
+        """What a paste inserts; a subclass may fold a large one. The argument is safe already."""
+        return text
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        if self.read_only:
+            return
+        if text := self.paste_text(safe(event.text)):
+            result = self.replace(text, *self.selection, maintain_selection_offset=False)
+            self.move_cursor(result.end_location)
+
+
+class SafeCheckbox(Checkbox):
+    """A box to tick, with untrusted text beside it."""
+
+    def __init__(
+        self,
+        label: str,
+        value: bool = False,
+        *,
+        name: str | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+        disabled: bool = False,
+        compact: bool = False,
+    ) -> None:
+        super().__init__(
+            line_content(label),
+            value,
+            name=name,
+            id=id,
+            classes=classes,
+            disabled=disabled,
+            compact=compact,
+        )
+
+
+__all__ = ["MAX_PASTED_LINE", "SafeCheckbox", "SafeInput", "SafeTextArea"]
