@@ -1,0 +1,149 @@
+"""``AcpBackend``: an agent that speaks the Agent Client Protocol, driven through the backend interface."""
+
+import os
+from collections.abc import Mapping
+
+from felan_core.agents.acp import schema
+from felan_core.agents.acp.life import Life, Times
+from felan_core.agents.acp.rpc import Trace
+from felan_core.agents.backend import (
+    Abilities,
+    AgentError,
+    AgentGone,
+    Backend,
+    BackendFactory,
+    Deferred,
+    Session,
+    Turn,
+    TurnOutcome,
+)
+from felan_core.protocol.base import JsonObject
+
+COMMAND = "agent.command"
+_STOPPED_SHORT = {
+    "max_tokens": ("The answer was cut short", "The model's limit of tokens was reached."),
+    "max_turn_requests": ("The turn was cut short", "The agent's limit of requests in one turn was reached."),
+    "refusal": ("The agent refused to go on", "It may leave this prompt out of what it remembers."),
+}
+
+
+class AcpBackend:
+    """One ACP agent of one session. The process lives from ``start`` to ``close`` or to its own end."""
+
+    def __init__(
+        self,
+        session: Session,
+        command: str,
+        *,
+        environ: Mapping[str, str] | None = None,
+        times: Times = Times(),  # noqa: B008 - immutable
+        trace: Trace | None = None,
+    ) -> None:
+        self._session = session
+        self._command = command
+        self._environ = environ
+        self._times = times
+        self._trace = trace
+        self._life: Life | None = None
+        self._lives = 0
+        self._running = False
+        self._notes = ""
+        self._name = command
+
+    @property
+    def kind(self) -> str:
+        return "acp"
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def abilities(self) -> Abilities:
+        return Abilities()
+
+    async def start(self, memory: JsonObject | None) -> bool:
+        if self._life is not None:
+            if not self._life.over:
+                return True
+            # Its end is told before the next life can begin.
+            await self._life.buried()
+        self._lives += 1
+        life = self._life = Life(self._session, self._times, self._lives)
+        try:
+            environ = os.environ if self._environ is None else self._environ
+            await life.begin(self._command, environ, self._trace)
+            remembers = await life.open(memory)
+            life.at_rest()
+        except BaseException:
+            # An agent without a session is of no use, and after a login it must look for its keys again.
+            self._life = None
+            await life.stop()
+            raise
+        finally:
+            self._name = life.name
+        return remembers
+
+    async def turn(self, turn: Turn) -> TurnOutcome:
+        life = self._life
+        if life is None:
+            raise AgentGone(f"{self._name} is not running.")
+        if life.over:
+            raise await life.buried()
+        life.begin_turn()
+        self._running = True
+        try:
+            stop = await life.prompt(await self._blocks(life, turn))
+        finally:
+            self._running = False
+            self._notes += life.asking.take_notes()
+        if stop == "cancelled":
+            return "cancelled"
+        if (short := _STOPPED_SHORT.get(stop)) is not None:
+            await self._session.notice("warning", *short)
+        return "completed"
+
+    async def _blocks(self, life: Life, turn: Turn) -> list[JsonObject]:
+        blocks: list[JsonObject] = [{"type": "text", "text": turn.text}]
+        word = turn.text.split(maxsplit=1)[0] if turn.text.strip() else ""
+        if not (word.startswith("/") and word[1:] in life.updates.commands):
+            # A command of the agent is found at the very start of the prompt and takes all of it for its
+            # arguments, so what is for the agent alone waits for the next prompt.
+            notes, self._notes = self._notes, ""
+            if before := "\n\n".join(text for text in (turn.context, notes) if text):
+                blocks.insert(0, {"type": "text", "text": before})
+        if turn.images and not schema.offers(life.capabilities, "promptCapabilities", "image"):
+            await self._session.notice("warning", f"{life.name} takes no images", "It got your text alone.")
+            return blocks
+        for image in turn.images:
+            blocks.append({"type": "image", "mimeType": image.media_type, "data": image.data})
+        return blocks
+
+    async def resume(self, run: str, deferred: Deferred) -> TurnOutcome:
+        raise AgentError(f"{self._name} cannot take up a question again.")
+
+    async def steer(self, text: str) -> None:
+        raise AgentError(f"{self._name} cannot be steered.")
+
+    async def cancel(self) -> None:
+        if self._life is not None and self._running:
+            self._life.cancel()
+
+    async def act(self, element: str, action: str, item: str | None, values: JsonObject) -> None:
+        raise AgentError(f"{self._name} has no actions.")
+
+    async def close(self) -> None:
+        life, self._life = self._life, None
+        if life is not None:
+            await life.stop()
+
+
+def create(session: Session, settings: JsonObject) -> Backend:
+    """A backend from ``{"agent.command": "opencode acp"}``. Raises ``AgentError`` without a command."""
+    command = settings.get(COMMAND)
+    if not isinstance(command, str) or not command.strip():
+        raise AgentError(f"{COMMAND} is missing: the command that starts the agent.")
+    return AcpBackend(session, command)
+
+
+FACTORY: BackendFactory = create

@@ -1,0 +1,355 @@
+"""One life of an agent: its process, the handshake, its one session, and how it ended."""
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from felan_core import __version__
+from felan_core.agents.acp import schema
+from felan_core.agents.acp.asking import CANCELLED, Asking, at_once
+from felan_core.agents.acp.clip import free_json, label, long_text, readable_json
+from felan_core.agents.acp.process import AgentProcess, spawn
+from felan_core.agents.acp.rpc import Answering, Closed, Connection, RpcError, Trace
+from felan_core.agents.acp.tools import ToolBook
+from felan_core.agents.acp.updates import Updates
+from felan_core.agents.backend import AgentError, AgentGone, Session
+from felan_core.protocol.base import Json, JsonObject
+
+EARLY_UPDATES = 1000
+SESSION_VARIABLE = "FELAN_SESSION_ID"
+GONE = "the agent that asked is gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Seconds. ``handshake``: for each answer before the first prompt. ``cancel``: for the answer to a prompt
+    that was cancelled. ``patience``: before each harder way to end the process. ``drain``: for what a dead
+    process left in its pipes.
+    """
+
+    handshake: float = 60.0
+    cancel: float = 10.0
+    patience: float = 2.0
+    drain: float = 0.5
+
+
+class Life:
+    """Begins with ``begin``, ends by itself or with ``stop``, and is never begun again."""
+
+    def __init__(self, session: Session, times: Times, number: int) -> None:
+        self.name = "the agent"
+        self.agent_session: str | None = None
+        self.capabilities: JsonObject = {}
+        self._session = session
+        self._times = times
+        self._auth_methods: list[JsonObject] = []
+        tools = ToolBook(f"{number}.")
+        self._tools = tools
+        self.updates = Updates(session, tools)
+        self.asking = Asking(session, tools, self.updates)
+        self._early: list[tuple[str, JsonObject]] = []
+        self._replaying = False
+        self._process: AgentProcess | None = None
+        self._connection: Connection | None = None
+        self._over = asyncio.Event()
+        self._awaited = True
+        """Whether a start or a turn runs, which then says itself how the agent ended."""
+        self._mourning: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._epitaph: AgentGone | None = None
+        self._stopping = False
+        self._why_killed = ""
+        self._fault: BaseException | None = None
+        self.cancelled = False
+        self._overdue: asyncio.TimerHandle | None = None
+
+    @property
+    def over(self) -> bool:
+        return self._over.is_set() or self._stopping
+
+    # The handshake -----------------------------------------------------------------------------------------
+
+    async def begin(self, command: str, environ: Mapping[str, str], trace: Trace | None) -> None:
+        """Start the process and agree on the version. Raises ``AgentGone``."""
+        self.name = label(command.split()[0].rpartition("/")[2]) if command.split() else self.name
+        environ = {**environ, SESSION_VARIABLE: self._session.id}
+        self._process = process = await spawn(command, self._session.cwd, environ)
+        self._connection = Connection(process.reader, process.writer, self, trace)
+        self._connection.start()
+        self._watching = asyncio.get_running_loop().create_task(
+            self._watch(process, self._connection), name="acp-watch"
+        )
+        told = schema.an_object(
+            await self._handshake(
+                "initialize",
+                {
+                    "protocolVersion": schema.PROTOCOL_VERSION,
+                    "clientCapabilities": schema.CLIENT_CAPABILITIES,
+                    "clientInfo": {"name": "felan", "title": "Felan", "version": __version__},
+                },
+            )
+        )
+        version = told.get("protocolVersion")
+        info = schema.an_object(told.get("agentInfo"))
+        self.name = (
+            label(schema.a_string(info.get("title")) or schema.a_string(info.get("name"))) or self.name
+        )
+        if type(version) is not int or version != schema.PROTOCOL_VERSION:
+            theirs = readable_json(free_json(version, 200))
+            raise AgentGone(
+                f"{self.name} speaks version {theirs} of the Agent Client Protocol,"
+                f" and Felan speaks version {schema.PROTOCOL_VERSION}."
+            )
+        self.capabilities = schema.an_object(told.get("agentCapabilities"))
+        self._auth_methods = schema.objects(told.get("authMethods"))
+
+    async def open(self, memory: JsonObject | None) -> bool:
+        """Resume, load or make the agent's session; whether it remembers.
+
+        Raises ``AgentGone`` or ``AgentError``.
+        """
+        place: JsonObject = {"cwd": self._session.cwd, "mcpServers": []}
+        known = schema.a_string((memory or {}).get("sessionId"))
+        if known and await self._restore(known, place):
+            return True
+        made = schema.an_object(await self._handshake("session/new", place)).get("sessionId")
+        if not isinstance(made, str) or not made:
+            raise AgentError(f"{self.name} gave its session no id.")
+        await self._adopt(made)
+        await self._session.remember({"sessionId": made})
+        return memory is None
+
+    def at_rest(self) -> None:
+        """The start or the turn is over. An end that came meanwhile is told now."""
+        self._awaited = False
+        if self._over.is_set() and not self._stopping:
+            self._start_mourning()
+
+    async def _restore(self, known: str, place: JsonObject) -> bool:
+        for method, can in (
+            ("session/resume", schema.offers(self.capabilities, "sessionCapabilities", "resume")),
+            ("session/load", schema.offers(self.capabilities, "loadSession")),
+        ):
+            if not can:
+                continue
+            self.agent_session, self._replaying = known, True
+            try:
+                await self._handshake(method, {"sessionId": known, **place})
+                return True
+            except _Refused:
+                # Not known any more, or not by this agent. Each says so with an error code of its own.
+                self.agent_session = None
+            finally:
+                self._replaying = False
+        return False
+
+    async def _adopt(self, made: str) -> None:
+        # What came for this session before its id did is shown first; the reader adds to the list meanwhile.
+        while self._early:
+            session, update = self._early.pop(0)
+            if session == made:
+                await self.updates.take(update)
+        self.agent_session = made
+
+    async def _handshake(self, method: str, params: JsonObject) -> Json:
+        try:
+            async with asyncio.timeout(self._times.handshake):
+                return await self.call(method, params)
+        except TimeoutError:
+            self._why_killed = f"did not answer {method} within {self._times.handshake:g} s"
+            raise await self.death() from None
+        except RpcError as error:
+            raise self._refusal(method, error) from None
+
+    # Turns -------------------------------------------------------------------------------------------------
+
+    def begin_turn(self) -> None:
+        """From now on ``cancel`` is for this turn."""
+        self._awaited = True
+        self._tools.turn += 1
+        self.cancelled = False
+
+    async def prompt(self, blocks: list[JsonObject]) -> str:
+        """One prompt to its end; the stop reason.
+
+        Raises ``AgentGone``, ``AgentError``, or what the session raised meanwhile.
+        """
+        ending = "lost"
+        try:
+            if self.cancelled:
+                return "cancelled"
+            result = await self.call("session/prompt", {"sessionId": self.agent_session, "prompt": blocks})
+            stop = schema.a_string(schema.an_object(result).get("stopReason"))
+            if self.cancelled or stop == "cancelled":
+                ending, stop = "cancelled", "cancelled"
+            return stop
+        except RpcError as error:
+            if self.cancelled:
+                ending = "cancelled"
+                return "cancelled"
+            raise self._refusal("session/prompt", error) from None
+        finally:
+            if self._overdue is not None:
+                self._overdue.cancel()
+                self._overdue = None
+            if self._fault is not None:
+                # The session could not take something; it is not asked to take more.
+                await self.stop()
+            else:
+                await self.asking.settle(GONE if self.over else "the turn is over")
+                await self.updates.end_turn(ending)
+            self.cancelled = False
+            self.at_rest()
+
+    def cancel(self) -> None:
+        """Ask the agent to end its turn; one that does not is ended itself after a while."""
+        if self.cancelled or self._connection is None or self.agent_session is None:
+            return
+        self.cancelled = True
+        self._connection.notify("session/cancel", {"sessionId": self.agent_session})
+        self.asking.withdraw("the turn was cancelled")
+        self._overdue = asyncio.get_running_loop().call_later(self._times.cancel, self._end_overdue)
+
+    def _end_overdue(self) -> None:
+        self._why_killed = f"did not end its turn within {self._times.cancel:g} s of a cancel, and was ended"
+        if self._process is not None:
+            self._process.kill()
+
+    async def call(self, method: str, params: JsonObject) -> Json:
+        """A request and its answer.
+
+        Raises ``RpcError``, ``AgentGone``, or what the session raised meanwhile.
+        """
+        connection = self._connection
+        if connection is None:
+            raise AgentGone(f"{self.name} is not running.")
+        try:
+            return await connection.request(method, params)
+        except Closed:
+            raise await self.death() from None
+
+    # What the agent sends ----------------------------------------------------------------------------------
+
+    async def notified(self, method: str, params: JsonObject) -> None:
+        if method != "session/update":
+            return
+        session = schema.a_string(params.get("sessionId"))
+        update = schema.an_object(params.get("update"))
+        if self.agent_session is None:
+            if len(self._early) < EARLY_UPDATES:
+                self._early.append((session, update))
+        elif session == self.agent_session:
+            await self.updates.take(update, replay=self._replaying)
+
+    async def requested(self, method: str, params: JsonObject) -> Answering:
+        match method:
+            case "session/request_permission":
+                if self.cancelled:
+                    return at_once(CANCELLED)
+                return await self.asking.permission(params)
+            case "elicitation/create":
+                if self.cancelled:
+                    return at_once({"action": "cancel"})
+                return await self.asking.elicitation(params, self.name)
+            case _:
+                raise RpcError(schema.METHOD_NOT_FOUND, f"Method not found: {method}", {"method": method})
+
+    def ended(self, fault: BaseException | None) -> None:
+        self._fault = fault
+        self._over.set()
+        if not self._stopping and not self._awaited:
+            self._start_mourning()
+
+    # The end -----------------------------------------------------------------------------------------------
+
+    async def stop(self) -> None:
+        """End the agent and whatever it started. Never raises."""
+        self._stopping = True
+        if self._overdue is not None:
+            self._overdue.cancel()
+        if self._connection is not None:
+            await self._connection.close()
+        if self._process is not None:
+            await self._process.stop(self._times.patience)
+        if self._watching is not None:
+            self._watching.cancel()
+
+    async def death(self) -> AgentGone:
+        """The error that says how the agent ended. Ends its process where that still runs."""
+        process, connection = self._process, self._connection
+        if process is None or connection is None:
+            return AgentGone(f"{self.name} is not running.")
+        if not self._why_killed:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._times.patience):
+                    await process.ended()
+        how = process.how_it_ended()
+        await process.last_words_complete(self._times.drain)
+        details = [process.last_words()]
+        if connection.garbage:
+            details.append(
+                f"{connection.garbage} lines of its output were no ACP message; the last:\n"
+                + "\n".join(connection.garbage_lines)
+            )
+        error = AgentGone(
+            f"{self.name} {self._why_killed or how}.",
+            long_text("\n\n".join(part for part in details if part)),
+        )
+        self._epitaph = error
+        await self.stop()
+        return error
+
+    async def _watch(self, process: AgentProcess, connection: Connection) -> None:
+        """A child of the agent may hold its output open after its end; then there is no end of file."""
+        await process.ended()
+        while not self._over.is_set():
+            before = connection.received
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._times.drain):
+                    await self._over.wait()
+            if connection.reading and connection.received == before:
+                connection.break_off()
+
+    def _start_mourning(self) -> None:
+        self._mourning = asyncio.get_running_loop().create_task(self._mourn(), name="acp-mourning")
+
+    async def buried(self) -> AgentGone:
+        """Wait until an end outside a turn was told, and say again how it ended."""
+        if self._mourning is not None:
+            await asyncio.wait([self._mourning])
+        return self._epitaph or AgentGone(f"{self.name} is not running.")
+
+    async def _mourn(self) -> None:
+        """The agent ended outside any turn."""
+        error = await self.death()
+        if self._fault is not None:
+            why = "the session could not take what it sent"
+            error = AgentGone(f"{self.name} was ended: {why}.", repr(self._fault))
+        else:
+            # Whatever the session says to these, that the agent is gone must be told.
+            with contextlib.suppress(Exception):
+                await self.asking.settle(GONE)
+                await self.updates.end_turn("lost")
+        self._epitaph = error
+        self._session.gone(error)
+
+    def _refusal(self, method: str, error: RpcError) -> AgentError:
+        details = error.message if error.data is None else f"{error.message}\n{readable_json(error.data)}"
+        if error.code == schema.AUTH_REQUIRED:
+            ways = [
+                ": ".join(
+                    part
+                    for part in (schema.a_string(way.get("name")), schema.a_string(way.get("description")))
+                    if part
+                )
+                for way in self._auth_methods
+            ]
+            named = "; ".join(way for way in ways if way)
+            advice = f" Its ways to do that: {named}." if named else ""
+            return AgentError(label(f"{self.name} wants you to log in first.{advice}"), long_text(details))
+        return _Refused(label(f"{self.name} refused {method}: {error.message}"), long_text(details))
+
+
+class _Refused(AgentError):
+    """The agent answered with an error that is not about logging in."""

@@ -1,0 +1,337 @@
+"""JSON-RPC 2.0 in both directions, one JSON object a line, over a pair of byte streams.
+
+The reader hands notifications on in order and waits for each, so a slow session holds the agent back. A
+request of the agent is first *accepted* (in order with the notifications), then answered by a task of its
+own. The two directions have separate id spaces. What is no message is skipped, counted and kept.
+"""
+
+import asyncio
+import contextlib
+import json
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+import msgspec
+
+from felan_core.agents.acp import schema
+from felan_core.protocol.base import Json, JsonObject
+
+LINE_BYTES = 64 * 1024 * 1024
+"""A longer line is skipped: nothing that a person reads is this long."""
+CHUNK_BYTES = 256 * 1024
+GARBAGE_KEPT = 5
+GARBAGE_BYTES = 400
+
+Answering = Coroutine[Any, Any, Json]
+RequestId = int | str | None
+
+
+class RpcError(Exception):
+    """An error answer, the peer's or ours."""
+
+    def __init__(self, code: int, message: str, data: Json = None) -> None:
+        super().__init__(f"{message} ({code})")
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+class Closed(Exception):
+    """The connection ended before the answer came."""
+
+
+class Handler(Protocol):
+    """What the peer's messages are for."""
+
+    async def notified(self, method: str, params: JsonObject) -> None:
+        """A notification. The next message is read when this returns."""
+        ...
+
+    async def requested(self, method: str, params: JsonObject) -> Answering:
+        """Accept a request, in order, and return what answers it later. Raises ``RpcError``."""
+        ...
+
+    def ended(self, fault: BaseException | None) -> None:
+        """Nothing more will come. ``fault``: what the handler itself raised, where that is why."""
+        ...
+
+
+Trace = Callable[[str, bytes], None]
+
+
+class Connection:
+    """One peer. ``trace``, where given, sees every line that is sent ("c2a") and read ("a2c"), for tests."""
+
+    def __init__(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        handler: Handler,
+        trace: Trace | None = None,
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._handler = handler
+        self._trace = trace
+        self._next = 0
+        self._pending: dict[RequestId, asyncio.Future[Json]] = {}
+        self._answering: dict[RequestId, asyncio.Task[None]] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._over = False
+        self.received = 0
+        """How many lines were read to their end and taken."""
+        self.reading = False
+        """Whether it waits for the peer, not for the handler."""
+        self.garbage = 0
+        """How many lines were no message."""
+        self.garbage_lines: deque[str] = deque(maxlen=GARBAGE_KEPT)
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._read(), name="acp-reader")
+
+    @property
+    def over(self) -> bool:
+        return self._over
+
+    async def request(self, method: str, params: JsonObject) -> Json:
+        """Ask the peer and wait. Raises ``RpcError`` or ``Closed``.
+
+        Cancelling the wait tells the peer with ``$/cancel_request``; a late answer is then ignored.
+        """
+        number = self._next
+        self._next += 1
+        answer: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
+        self._pending[number] = answer
+        try:
+            await self._send({"id": number, "method": method, "params": params})
+            return await answer
+        except asyncio.CancelledError:
+            if not answer.done():
+                self.notify("$/cancel_request", {"requestId": number})
+            raise
+        finally:
+            self._pending.pop(number, None)
+            if answer.done() and not answer.cancelled():
+                # Taken even when the sending failed: a future's untaken exception would be logged.
+                answer.exception()
+
+    def notify(self, method: str, params: JsonObject) -> None:
+        """Tell the peer, who may be gone already. Never waits: ours are few and small."""
+        if not self._over:
+            self._put({"method": method, "params": params})
+
+    async def close(self) -> None:
+        """Stop reading and answering, and fail what waits. The streams stay the caller's to close."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+        self._finish(None)
+
+    def break_off(self) -> None:
+        """End as if the peer had closed its side: its process is gone, its pipe is held by a child."""
+        if self._task is not None:
+            self._task.cancel()
+
+    # Reading -----------------------------------------------------------------------------------------------
+
+    async def _read(self) -> None:
+        fault: BaseException | None = None
+        try:
+            async for line in self._lines():
+                await self._take(line)
+                self.received += 1
+        except asyncio.CancelledError:
+            pass
+        except Exception as error:
+            # The handler failed: going on would show a transcript with a hole in it.
+            fault = error
+        self._finish(fault)
+
+    async def _lines(self):
+        held = bytearray()
+        skipped = 0
+        while chunk := await self._chunk():
+            start = 0
+            while (end := chunk.find(b"\n", start)) >= 0:
+                if skipped:
+                    self._spoilt(b"(a line of %d bytes)" % (skipped + end - start))
+                    skipped = 0
+                elif held:
+                    held += chunk[start:end]
+                    yield bytes(held)
+                    held.clear()
+                else:
+                    yield chunk[start:end]
+                start = end + 1
+            if skipped:
+                skipped += len(chunk) - start
+            else:
+                held += chunk[start:]
+                if len(held) > LINE_BYTES:
+                    skipped = len(held)
+                    held.clear()
+        if held.strip():
+            # A last line without its end: a message that the peer did not finish before it died.
+            self._spoilt(bytes(held))
+
+    async def _chunk(self) -> bytes:
+        self.reading = True
+        chunk = await self._reader.read(CHUNK_BYTES)
+        self.reading = False
+        return chunk
+
+    async def _take(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        message = decode(line)
+        if message is None:
+            self._spoilt(line)
+            return
+        if self._trace is not None:
+            self._trace("a2c", line)
+        method = message.get("method")
+        if isinstance(method, str):
+            params = schema.an_object(message.get("params"))
+            if "id" in message:
+                await self._accept(_request_id(message["id"]), method, params)
+            elif method == "$/cancel_request":
+                self._cancel_answering(_request_id(params.get("requestId")))
+            else:
+                await self._handler.notified(method, params)
+        elif "id" in message:
+            self._settle(message)
+        else:
+            self._spoilt(line)
+
+    def _settle(self, message: JsonObject) -> None:
+        answer = self._pending.get(_request_id(message["id"]))
+        if answer is None or answer.done():
+            return
+        error = message.get("error")
+        if error is None:
+            answer.set_result(message.get("result"))
+        else:
+            told = schema.an_object(error)
+            code = told.get("code")
+            answer.set_exception(
+                RpcError(
+                    code if isinstance(code, int) else schema.INTERNAL_ERROR,
+                    schema.a_string(told.get("message")) or "an error without a message",
+                    told.get("data"),
+                )
+            )
+
+    async def _accept(self, number: RequestId, method: str, params: JsonObject) -> None:
+        try:
+            answering = await self._handler.requested(method, params)
+        except RpcError as error:
+            await self._refuse(number, error)
+            return
+        task = asyncio.get_running_loop().create_task(self._answer(number, answering), name=f"acp-{method}")
+        self._answering[number] = task
+        task.add_done_callback(lambda done: self._answered(number, done, answering))
+
+    def _answered(self, number: RequestId, task: asyncio.Task[None], answering: Answering) -> None:
+        if self._answering.get(number) is task:
+            del self._answering[number]
+        if task.cancelled():
+            # A task that was cancelled before its first step never ran what it was made of.
+            answering.close()
+            if not self._over:
+                self._put(_error(number, RpcError(schema.REQUEST_CANCELLED, "Request cancelled")))
+
+    def _cancel_answering(self, number: RequestId) -> None:
+        if (task := self._answering.get(number)) is not None:
+            task.cancel("the agent withdrew the question")
+
+    async def _answer(self, number: RequestId, answering: Answering) -> None:
+        try:
+            result = await answering
+        except RpcError as error:
+            await self._refuse(number, error)
+        except Exception as error:
+            # The session could not ask. The agent must hear of it, or it waits for ever.
+            await self._refuse(number, RpcError(schema.INTERNAL_ERROR, f"{type(error).__name__}: {error}"))
+        else:
+            with contextlib.suppress(Closed):
+                await self._send({"id": number, "result": result})
+
+    def _spoilt(self, line: bytes) -> None:
+        self.garbage += 1
+        self.garbage_lines.append(line[:GARBAGE_BYTES].decode("utf-8", "replace").strip())
+        if self._trace is not None:
+            self._trace("noise", line)
+
+    # Writing -----------------------------------------------------------------------------------------------
+
+    async def _refuse(self, number: RequestId, error: RpcError) -> None:
+        with contextlib.suppress(Closed):
+            await self._send(_error(number, error))
+
+    async def _send(self, message: JsonObject) -> None:
+        if self._over:
+            raise Closed
+        self._put(message)
+        try:
+            await self._writer.drain()
+        except OSError:
+            # The reader sees the end, too, and says what is to be said.
+            raise Closed from None
+
+    def _put(self, message: JsonObject) -> None:
+        line = msgspec.json.encode({"jsonrpc": "2.0", **message})
+        if self._trace is not None:
+            self._trace("c2a", line)
+        if not self._writer.is_closing():
+            self._writer.write(line + b"\n")
+
+    def _finish(self, fault: BaseException | None) -> None:
+        if self._over:
+            return
+        self._over = True
+        for answer in list(self._pending.values()):
+            if not answer.done():
+                answer.set_exception(Closed() if fault is None else fault)
+        for task in list(self._answering.values()):
+            task.cancel("the agent that asked is gone")
+        self._handler.ended(fault)
+
+
+def decode(line: bytes) -> JsonObject | None:
+    """The object on one line, or None. Takes lone surrogates, NaN and broken UTF-8, too."""
+    value: Any
+    try:
+        value = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        try:
+            # Agents that cut their text by UTF-16 units send halves of a pair, each in a chunk of its own.
+            text = line.decode("utf-8", "replace")
+            value = _mended(json.loads(text, parse_constant=lambda _: None))
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, dict) else None  # pyright: ignore[reportUnknownVariableType] - JSON
+
+
+def _mended(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        case list():
+            return [_mended(item) for item in value]  # pyright: ignore[reportUnknownVariableType] - JSON
+        case dict():
+            return {_mended(name): _mended(item) for name, item in value.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
+        case _:
+            return value
+
+
+def _request_id(value: Json) -> RequestId:
+    return value if isinstance(value, int | str) else None
+
+
+def _error(number: RequestId, error: RpcError) -> JsonObject:
+    told: JsonObject = {"code": error.code, "message": error.message}
+    if error.data is not None:
+        told["data"] = error.data
+    return {"id": number, "error": told}
