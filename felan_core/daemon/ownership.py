@@ -1,7 +1,7 @@
 """One live host a data folder: a lock that dies with its process (session protocol §9).
 
-``owner.lock`` is locked with ``flock`` and holds, for people, who has it. The lock is what counts: a file that
-a killed host left behind says something and forbids nothing. The database is never opened here.
+``owner.lock`` is locked with ``flock`` and holds, for people, who has it. The lock is what counts: a file
+that a killed host left behind says something and forbids nothing. The database is never opened here.
 """
 
 import errno
@@ -129,7 +129,7 @@ def acquire(folder: Path, *, terminal: str, clock: Callable[[], int]) -> Ownersh
     """Take ``folder`` (made with 0700 where it is not there) for this process.
 
     ``terminal``: where this process shows itself, for whoever comes second; ``clock``: milliseconds since the
-    Unix epoch. Raises ``Held`` or ``LockUnusable``. May take 0.2 s where another process is taking it right now.
+    Unix epoch. Raises ``Held`` or ``LockUnusable``. Takes 0.2 s where another takes it just now.
     """
     path = folder.absolute() / LOCK_FILE
     holder = Holder(pid=os.getpid(), since=clock(), terminal=terminal[:256], version=__version__)
@@ -196,9 +196,7 @@ def _alive(pid: int) -> bool:
     """Whether there is such a process here; a file that names none is of a holder before this one."""
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OverflowError:
+    except (ProcessLookupError, OverflowError):
         return False
     except OSError:
         return True

@@ -46,7 +46,7 @@ def open_database(
             if not os.access(path, os.W_OK):
                 raise unwritable(path, "no right to write this file")
             _check_inside(path)
-            _seal(path, 0o600)
+            _seal(path)
             if version < len(migrations):
                 _migrate(path, version, migrations, clock)
         return path, *_connect(path)
@@ -62,16 +62,16 @@ def _make_folder(folder: Path) -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise unwritable(folder, error) from error
-    _seal(folder, 0o700)
+    _seal(folder)
     return folder
 
 
-def _seal(path: Path, mode: int) -> None:
+def _seal(path: Path) -> None:
     """Take the rights of others away where the path is ours."""
     with suppress(OSError):
         found = path.stat()
-        if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) & 0o077:
-            path.chmod(mode)
+        if found.st_uid == os.geteuid() and found.st_mode & 0o077:
+            path.chmod(stat.S_IMODE(found.st_mode) & 0o700)
 
 
 # looking --------------------------------------------------------------------------------------------------
