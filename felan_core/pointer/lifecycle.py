@@ -1,8 +1,8 @@
 """The three lifecycle events and the publish, for the host and the hook command alike (task pointer §3).
 
 Each takes a state root or a PointerStore, blocks, and raises PointerError; what an event's failure means to
-the agent (block, go on, stop) is for the caller to say. `context_text.context` makes the text that goes with the
-state.
+the agent (block, go on, stop) is for the caller to say. `context_text.context` makes the text that goes with
+the state.
 """
 
 from __future__ import annotations

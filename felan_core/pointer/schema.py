@@ -1,4 +1,4 @@
-"""The JSON Schemas of a state and of a request (draft 2020-12), as they ship in the package (task pointer §6)."""
+"""The JSON Schemas of a state and of a request (draft 2020-12), which ship in the package (§6)."""
 
 from __future__ import annotations
 
