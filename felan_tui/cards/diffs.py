@@ -1,0 +1,70 @@
+"""The lines of a change for the preview of an approval: what goes and what comes, with a little around it. Pure.
+
+A preview must be there at once, whatever an agent sends: what is equal at both ends is taken away first, and a
+middle that is too large to compare well is shown as a whole taken out and a whole put in.
+"""
+
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from typing import Literal
+
+Mark = Literal["+", "-", " ", "…"]
+
+CONTEXT = 2
+"""Equal lines kept around a change."""
+
+COMPARABLE = 250_000
+"""Old lines times new lines of the middle up to which they are compared line by line."""
+
+
+def _ends(old: list[str], new: list[str]) -> tuple[int, int]:
+    """How many lines are equal at the start and, of the rest, at the end."""
+    most = min(len(old), len(new))
+    start = 0
+    while start < most and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < most - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    return start, end
+
+
+def diff_lines(old: str, new: str) -> Iterator[tuple[Mark, str]]:
+    """The change as (mark, line without its end): `-` goes, `+` comes, a space stays, `…` lines are left out."""
+    before, after = old.split("\n"), new.split("\n")
+    if before and before[-1] == "":
+        before.pop()
+    if after and after[-1] == "":
+        after.pop()
+    if before == after:
+        if old != new:
+            yield "…", "only the end of the last line changes"
+        return
+    start, end = _ends(before, after)
+    gone, come = before[start : len(before) - end], after[start : len(after) - end]
+    if start > CONTEXT:
+        yield "…", f"{start - CONTEXT} lines unchanged"
+    yield from ((" ", line) for line in before[max(0, start - CONTEXT) : start])
+    if len(gone) * len(come) > COMPARABLE:
+        yield from (("-", line) for line in gone)
+        yield from (("+", line) for line in come)
+    else:
+        yield from _middle(gone, come)
+    tail = before[len(before) - end :]
+    yield from ((" ", line) for line in tail[:CONTEXT])
+    if end > CONTEXT:
+        yield "…", f"{end - CONTEXT} lines unchanged"
+
+
+def _middle(gone: list[str], come: list[str]) -> Iterator[tuple[Mark, str]]:
+    for kind, i1, i2, j1, j2 in SequenceMatcher(None, gone, come, autojunk=True).get_opcodes():
+        if kind == "equal":
+            same = gone[i1:i2]
+            if len(same) > 2 * CONTEXT:
+                yield from ((" ", line) for line in same[:CONTEXT])
+                yield "…", f"{len(same) - 2 * CONTEXT} lines unchanged"
+                same = same[-CONTEXT:]
+            yield from ((" ", line) for line in same)
+        else:
+            yield from (("-", line) for line in gone[i1:i2])
+            yield from (("+", line) for line in come[j1:j2])

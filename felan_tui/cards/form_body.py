@@ -1,0 +1,151 @@
+"""The fields and buttons of a form, for the card of a form and for the actions of elements that have fields."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+
+from felan_core.protocol.elements import FormField
+from felan_tui.cards.entry import Keeper, LineEntry
+from felan_tui.cards.fields import FieldRow
+from felan_tui.cards.lines import Lines
+from felan_tui.cards.options import OptionField
+from felan_tui.cards.press import Press
+
+
+class FormBody(Widget):
+    """The form's inside. Tab and Shift+Tab go round in it; Enter goes on to the next field and to the button."""
+
+    DEFAULT_CSS = """
+    FormBody { height: auto; width: 1fr; layout: vertical; }
+    FormBody > .form--buttons { height: 1; width: 1fr; }
+    """
+
+    class Submitted(Message):
+        """The form was submitted, and each field is right by its own rule."""
+
+        def __init__(self, body: "FormBody", values: dict[str, Any]) -> None:
+            super().__init__()
+            self.body = body
+            self.values = values
+
+    class Cancelled(Message):
+        """The form's own cancel was pressed."""
+
+        def __init__(self, body: "FormBody") -> None:
+            super().__init__()
+            self.body = body
+
+    def __init__(
+        self,
+        fields: Sequence[FormField],
+        *,
+        submit: str,
+        cancel: str,
+        card: Keeper,
+        draft: Mapping[str, Any] | None = None,
+        id: str | None = None,
+    ) -> None:
+        """`submit` and `cancel` are the buttons' labels as declared. `draft` is what `draft` once gave."""
+        super().__init__(id=id)
+        kept = draft or {}
+        self.rows = [FieldRow(field, card=card, draft=kept.get(field.id)) for field in fields]
+        self._submit = Press(submit, card=card, id="submit")
+        self._cancel = Press(cancel, card=card, id="cancel")
+        blocked = [row.label for row in self.rows if row.blocks]
+        self._submit.disabled = bool(blocked)
+        self._blocked = Lines(
+            [
+                Content.assemble(
+                    (f"! {', '.join(blocked)}: required, and cannot be filled in here yet. ", "$warning"),
+                    ("This form can only be cancelled here, or answered from another client.", "$warning"),
+                )
+            ]
+            if blocked
+            else []
+        )
+
+    def compose(self) -> ComposeResult:
+        yield from self.rows
+        yield self._blocked
+        with Horizontal(classes="form--buttons"):
+            yield self._submit
+            yield self._cancel
+
+    @property
+    def stops(self) -> list[Widget]:
+        """What Tab goes through, in order."""
+        editors = [row.editor.widget for row in self.rows if row.editor.widget is not None]
+        return [*editors, *(one for one in (self._submit, self._cancel) if not one.disabled)]
+
+    @property
+    def first_field(self) -> Widget | None:
+        """The first field that can be filled in."""
+        return next((row.editor.widget for row in self.rows if row.editor.widget is not None), None)
+
+    @property
+    def draft(self) -> dict[str, Any]:
+        """What was filled in and differs from the defaults, by field."""
+        drafts = {row.field.id: row.editor.draft() for row in self.rows}
+        return {name: draft for name, draft in drafts.items() if draft is not None}
+
+    def values(self) -> dict[str, Any]:
+        """The values as they would be sent; absent ones left out."""
+        values = {row.field.id: row.editor.value() for row in self.rows}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def submit(self) -> None:
+        """Check each field; show what is wrong and go there, or tell the values."""
+        wrong = [row for row in self.rows if self._check(row)]
+        if wrong:
+            target = next((row.editor.widget for row in wrong if row.editor.widget is not None), None)
+            if target is not None:
+                target.focus()
+        elif not self._submit.disabled:
+            self.post_message(self.Submitted(self, self.values()))
+
+    @staticmethod
+    def _check(row: FieldRow) -> bool:
+        problem = row.problem()
+        row.show_problem(problem)
+        return problem is not None
+
+    def _step(self, step: int) -> None:
+        stops = self.stops
+        focused = self.screen.focused
+        at = stops.index(focused) if focused in stops else -1 if step > 0 else 0
+        stops[(at + step) % len(stops)].focus()
+
+    def _leave(self, editor: Widget) -> None:
+        # A problem that was shown goes away when it is put right, not only at the next submit.
+        for row in self.rows:
+            if row.editor.widget is editor:
+                self._check(row)
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key in ("tab", "shift+tab"):
+            event.stop()
+            event.prevent_default()
+            self._step(1 if event.key == "tab" else -1)
+
+    def on_line_entry_entered(self, event: LineEntry.Entered) -> None:
+        event.stop()
+        self._leave(event.entry)
+        self._step(1)
+
+    def on_option_field_entered(self, event: OptionField.Entered) -> None:
+        event.stop()
+        self._leave(event.field)
+        self._step(1)
+
+    def on_press_pressed(self, event: Press.Pressed) -> None:
+        event.stop()
+        if event.press is self._cancel:
+            self.post_message(self.Cancelled(self))
+        else:
+            self.submit()

@@ -1,0 +1,74 @@
+"""The card of a selection: one option, or several by marks; a long list filters as one types."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from textual import events
+from textual.widget import Widget
+
+from felan_core.protocol.base import given
+from felan_core.protocol.interactions import Interaction, SelectRequest
+from felan_tui.cards.card import Draft, InteractionCard, Surroundings
+from felan_tui.cards.choices import Choices
+from felan_tui.cards.chooser import Choice, Chooser
+
+
+class SelectCard(InteractionCard):
+    """The options one below the other. One is chosen at once; several are marked and sent by Enter."""
+
+    def __init__(
+        self,
+        interaction: Interaction,
+        *,
+        around: Surroundings | None = None,
+        draft: Draft | None = None,
+        id: str | None = None,
+    ) -> None:
+        super().__init__(interaction, around=around, draft=draft, id=id)
+        request = interaction.request
+        assert isinstance(request, SelectRequest)
+        low, high = given(request.min, 1), given(request.max, 1)
+        marked: Any = self._given_draft.get("marked", [])
+        self.chooser = Chooser(
+            [Choice(option.id, option.label, given(option.description, "")) for option in request.options],
+            several=(low, high) != (1, 1),
+            marked=cast("Sequence[str]", marked) if isinstance(marked, list) else (),
+        )
+        self._bounds = f"{low}" if low == high else f"{low} to {high}"
+        self.choices = Choices(self.chooser, admits_click=self.admits_click)
+
+    def body(self) -> Iterable[Widget]:
+        return (self.choices,)
+
+    def make_room(self, rows: int) -> None:
+        super().make_room(rows)
+        self.choices.make_room(max(3, rows))
+
+    @property
+    def draft(self) -> Draft:
+        return {"marked": self.chooser.marked} if self.chooser.marked else {}
+
+    @property
+    def hint(self) -> str:
+        first = "type to filter · arrows" if self.chooser.filters else "digit or arrows"
+        if self.chooser.several:
+            return f"{first} · Space marks · Enter sends ({self._bounds}) · Esc leaves it waiting"
+        chooses = "arrows, then Enter" if not self.chooser.filters else "then Enter"
+        lead = "digit chooses" if not self.chooser.filters else first
+        return f"{lead} · {chooses} · Esc leaves it waiting"
+
+    def press(self, event: events.Key) -> bool:
+        return self.choices.press(event)
+
+    def on_choices_chosen(self, event: Choices.Chosen) -> None:
+        event.stop()
+        self.answer({"options": [event.choice.id]})
+
+    def on_choices_submitted(self, event: Choices.Submitted) -> None:
+        event.stop()
+        self.answer({"options": self.chooser.marked})
+
+    def on_choices_changed(self, event: Choices.Changed) -> None:
+        event.stop()
+        if self._problem:
+            self.complain("")

@@ -1,0 +1,232 @@
+"""Holds the cards of all open interactions: one is shown whole, the others are counted and named in a line each."""
+
+from collections.abc import Callable, Iterable
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+
+from felan_core.protocol.interactions import Interaction
+from felan_tui.cards.card import Draft, InteractionCard, Surroundings
+from felan_tui.cards.lines import Lines
+from felan_tui.cards.make import card_for
+from felan_tui.cards.messages import Left
+from felan_tui.cards.wording import can_ask_again, is_open, one_line
+from felan_tui.text.cells import cut
+
+LINGER = 6.0
+"""Seconds for which a card that ended stays as one line."""
+
+AROUND_THE_TEXT = 7
+"""Rows of a card that are not its text: frame, title, options, hint."""
+
+NAMED = 2
+"""Other cards that are named; more are only counted."""
+
+
+class CardStack(VerticalScroll, can_focus=False):
+    """The cards of one session, in the order in which the interactions came.
+
+    It never takes the focus: `focus_current` is for the key that goes to the cards. When the card that has the
+    focus ends, `Left` is posted and the next card does not get the focus.
+    """
+
+    DEFAULT_CSS = """
+    CardStack { height: auto; max-height: 50vh; width: 1fr; }
+    CardStack > .stack--others { padding: 0 1; }
+    """
+    BINDING_GROUP_TITLE = "Cards"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+n", "show_next(1)", "Next card", id="felan.cards.next"),
+        Binding("ctrl+r", "show_next(-1)", "Previous card", id="felan.cards.previous"),
+    ]
+
+    def __init__(
+        self,
+        *,
+        around: Surroundings | None = None,
+        drafts: dict[str, Draft] | None = None,
+        again: Callable[[Interaction], bool] = can_ask_again,
+        id: str | None = None,
+    ) -> None:
+        """`drafts` is kept by the caller: what is half answered survives when the cards themselves are taken away.
+
+        `again` says which ended interactions still get a card, since they can be asked again.
+        """
+        super().__init__(id=id)
+        self._around = around or Surroundings()
+        self.drafts: dict[str, Draft] = drafts if drafts is not None else {}
+        self._again = again
+        self._cards: dict[str, InteractionCard] = {}
+        self._current: str | None = None
+        self._dismissed: set[str] = set()
+        self._others = Lines(classes="stack--others")
+        self.display = False
+
+    def compose(self) -> ComposeResult:
+        yield self._others
+
+    # --- what the screen says ---
+
+    def show(self, interactions: Iterable[Interaction]) -> None:
+        """All interactions of the session as they are now; those that are gone lose their cards."""
+        interactions = list(interactions)
+        known = {interaction.id for interaction in interactions}
+        for gone in [one for one in self._cards if one not in known]:
+            self._drop(gone)
+        for interaction in interactions:
+            self._take(interaction)
+        self._arrange()
+
+    def update_interaction(self, interaction: Interaction) -> None:
+        """One interaction as it is now: a new card, a change, or an end."""
+        self._take(interaction)
+        self._arrange()
+
+    def reject(self, interaction_id: str, error_text: str) -> None:
+        """The host refused the answer to this one."""
+        if card := self._cards.get(interaction_id):
+            card.reject(error_text)
+
+    def focus_current(self) -> bool:
+        """Go to the current card. False when there is none."""
+        card = self.current
+        if card is None:
+            return False
+        card.focus_inside()
+        return True
+
+    def keep_drafts(self) -> None:
+        """Write what is half answered into `drafts`, before the cards are taken away or the program ends."""
+        for one, card in self._cards.items():
+            if not card.folded and card.draft:
+                self.drafts[one] = card.draft
+            else:
+                self.drafts.pop(one, None)
+
+    @property
+    def current(self) -> InteractionCard | None:
+        """The card that is shown whole, or the ended one that can be asked again."""
+        return self._cards.get(self._current) if self._current is not None else None
+
+    @property
+    def waiting(self) -> int:
+        """How many interactions still take an answer."""
+        return sum(1 for card in self._cards.values() if not card.folded)
+
+    def card(self, interaction_id: str) -> InteractionCard | None:
+        """The card of this interaction, if it has one."""
+        return self._cards.get(interaction_id)
+
+    # --- cards come and go ---
+
+    def _take(self, interaction: Interaction) -> None:
+        card = self._cards.get(interaction.id)
+        if card is not None:
+            was_open = not card.folded
+            card.update_interaction(interaction)
+            if was_open and card.folded:
+                self.drafts.pop(interaction.id, None)
+                self._leave_if_inside(card)
+                if not self._again(interaction):
+                    self.set_timer(LINGER, lambda: self._end(interaction.id))
+            return
+        wanted = is_open(interaction) or (self._again(interaction) and interaction.id not in self._dismissed)
+        if not wanted:
+            return
+        card = card_for(interaction, around=self._around, draft=self.drafts.get(interaction.id))
+        card.display = False
+        self._cards[interaction.id] = card
+        if self.is_attached:
+            self.mount(card)
+
+    def _end(self, interaction_id: str) -> None:
+        card = self._cards.get(interaction_id)
+        if card is not None and card.folded:
+            self._drop(interaction_id)
+            self._arrange()
+
+    def _drop(self, interaction_id: str) -> None:
+        card = self._cards.pop(interaction_id)
+        if not card.folded and card.draft:
+            self.drafts[interaction_id] = card.draft
+        self._leave_if_inside(card)
+        if self._current == interaction_id:
+            self._current = None
+        card.remove()
+
+    def _leave_if_inside(self, card: InteractionCard) -> None:
+        focused = self.screen.focused if self.is_attached else None
+        if focused is not None and card in focused.ancestors_with_self:
+            # Before the card is hidden: else the focus would fall to the next card by itself.
+            self.screen.set_focus(None)
+            self.post_message(Left(card.interaction.id))
+
+    def on_mount(self) -> None:
+        for card in self._cards.values():
+            self.mount(card)
+        self._arrange()
+
+    def on_left(self, event: Left) -> None:
+        """Esc on a card that ended takes it away."""
+        card = self._cards.get(event.interaction_id)
+        if card is not None and card.folded:
+            self._dismissed.add(event.interaction_id)
+            self._end(event.interaction_id)
+
+    # --- which one is shown ---
+
+    def action_show_next(self, step: int) -> None:
+        """Show the next card (or the one before), and go there when the focus was in the cards."""
+        order = [one for one, card in self._cards.items() if card.can_focus]
+        if len(order) < 2:
+            return
+        at = order.index(self._current) if self._current in order else 0
+        inside = self._has_focus_inside()
+        self._current = order[(at + step) % len(order)]
+        if inside:
+            self.screen.set_focus(None)
+        self._arrange()
+        if inside:
+            self.focus_current()
+
+    def _has_focus_inside(self) -> bool:
+        focused = self.screen.focused
+        return focused is not None and self in focused.ancestors_with_self
+
+    def _arrange(self) -> None:
+        open_cards = [one for one, card in self._cards.items() if not card.folded]
+        usable = [one for one, card in self._cards.items() if not card.folded or self._again(card.interaction)]
+        if self._current not in usable or (self._current not in open_cards and open_cards):
+            self._current = (open_cards or usable or [None])[0]
+        for one, card in self._cards.items():
+            card.display = card.folded or one == self._current
+        self.display = bool(self._cards)
+        self._name_others([one for one in open_cards if one != self._current])
+        self._make_room()
+
+    def _name_others(self, others: list[str]) -> None:
+        lines: list[Content] = []
+        if others:
+            lines.append(
+                Content.assemble((f"+{len(others)} more waiting", "bold $warning"), ("  Ctrl+N shows the next", "$text-muted"))
+            )
+            if self.is_attached and self.app.size.height >= 24:
+                width = max(10, self.app.size.width - 6)
+                named = [cut(one_line(self._cards[one].interaction), width) for one in others[:NAMED]]
+                lines += [Content.assemble((f"? {text}", "$text-muted")) for text in named]
+        self._others.show(lines)
+
+    def _make_room(self) -> None:
+        if not self.is_attached:
+            return
+        above = self._others.plain.count("\n") + 1 if self._others.plain else 0
+        rows = max(1, self.app.size.height // 2 - AROUND_THE_TEXT - above)
+        for card in self._cards.values():
+            card.make_room(rows)
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._arrange()

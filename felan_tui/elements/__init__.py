@@ -1,0 +1,4 @@
+"""The generic UI elements: status lines, progress, documents and views, and the actions that they declare.
+
+`ElementArea` (`felan_tui.elements.area`) is what a screen holds; `ActionChosen` is in `felan_tui.elements.messages`.
+"""

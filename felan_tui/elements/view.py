@@ -1,0 +1,177 @@
+"""Shows a view element as a table or a list: rows of strips, a cursor row, and which part of the whole this is."""
+
+from datetime import tzinfo
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.binding import Binding
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual import events
+
+from felan_core.protocol.base import given
+from felan_core.protocol.elements import ViewElement, ViewItem
+from felan_tui.elements.table import lay_out, list_rows, page_words
+from felan_tui.text.cells import cut, pad
+from felan_tui.text.safe import safe_line
+
+POINTER = "›"
+
+
+class ViewRows(ScrollView, can_focus=True):
+    """The rows of one view below its title and its header, which stay where they are while the rows scroll."""
+
+    DEFAULT_CSS = """
+    ViewRows {
+        height: auto; width: 1fr; padding: 0 1; overflow-x: hidden; overflow-y: auto;
+        & > .view--title { text-style: bold; }
+        & > .view--header { color: $text-muted; text-style: underline; }
+        & > .view--cursor { background: $panel; text-style: bold; color: $accent; }
+        & > .view--page { color: $text-muted; }
+    }
+    """
+    COMPONENT_CLASSES = {"view--title", "view--header", "view--cursor", "view--page"}
+    BINDINGS = [
+        Binding("up", "move(-1)", "Row up", show=False),
+        Binding("down", "move(1)", "Row down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
+        Binding("home", "jump(0)", "First row", show=False),
+        Binding("end", "jump(-1)", "Last row", show=False),
+        Binding("enter", "choose", "Choose the row", show=False),
+    ]
+
+    class RowChosen(Message):
+        """Enter on a row, or a click on it. What can be done with a row is a later issue; the screen may show it."""
+
+        def __init__(self, element_id: str, item: ViewItem) -> None:
+            super().__init__()
+            self.element_id = element_id
+            self.item = item
+
+    def __init__(self, element: ViewElement, *, zone: tzinfo | None = None, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.element = element
+        self.cursor: int | None = None
+        """Index of the row under the cursor; None until somebody moved there."""
+        self._zone = zone
+        self._made: tuple[int, tuple[str, ...], str] | None = None
+
+    def show(self, element: ViewElement) -> None:
+        """The element as it is now. The cursor stays on its item where that is still there."""
+        here = self.current
+        self.element = element
+        self._made = None
+        ids = [item.id for item in element.items]
+        self.cursor = ids.index(here.id) if here is not None and here.id in ids else None
+        self._resize()
+        self.refresh(layout=True)
+
+    @property
+    def current(self) -> ViewItem | None:
+        """The item under the cursor."""
+        items = self.element.items
+        return items[self.cursor] if self.cursor is not None and self.cursor < len(items) else None
+
+    # --- layout ---
+
+    @property
+    def _above(self) -> int:
+        """Rows above the items: the title, and a table's header."""
+        return bool(given(self.element.title, "")) + (self.element.layout == "table")
+
+    def _rows(self, width: int) -> tuple[tuple[str, ...], str]:
+        if self._made is None or self._made[0] != width:
+            room = max(1, width - 1)
+            if self.element.layout == "table":
+                table = lay_out(self.element.columns, self.element.items, room, self._zone)
+                rows, header = table.rows, table.header
+            else:
+                rows, header = list_rows(self.element, room, self._zone), ""
+            self._made = (width, rows, header)
+        return self._made[1], self._made[2]
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return self._above + max(1, len(self.element.items)) + 1
+
+    def on_mount(self) -> None:
+        self._resize()
+
+    def on_resize(self) -> None:
+        self._resize()
+
+    def _resize(self) -> None:
+        self.virtual_size = Size(self.scrollable_content_region.width, self.get_content_height(Size(), Size(), 0))
+
+    def render_line(self, y: int) -> Strip:
+        width = self.scrollable_content_region.width
+        height = self.scrollable_content_region.height
+        rows, header = self._rows(width)
+        base = self.rich_style
+        # Title and header stand at the top, the page at the bottom, and the rows scroll between them.
+        lead: list[tuple[str, str]] = []
+        if title := safe_line(given(self.element.title, "")).strip():
+            lead.append((title, "view--title"))
+        if self.element.layout == "table":
+            lead.append((f" {header}", "view--header"))
+        if y < len(lead):
+            text, name = lead[y]
+            return self._strip(text, width, base + self.get_component_rich_style(name, partial=True))
+        if y == height - 1:
+            page = page_words(self.element.page, len(self.element.items))
+            return self._strip(page, width, base + self.get_component_rich_style("view--page", partial=True))
+        index = y - len(lead) + self.scroll_offset.y
+        if not rows and y == len(lead):
+            return self._strip("nothing here", width, base + self.get_component_rich_style("view--page", partial=True))
+        if index >= len(rows):
+            return Strip.blank(width, base)
+        here = index == self.cursor
+        style = base + self.get_component_rich_style("view--cursor", partial=True) if here else base
+        return self._strip(f"{POINTER if here else ' '}{rows[index]}", width, style)
+
+    @staticmethod
+    def _strip(text: str, width: int, style: Style) -> Strip:
+        return Strip([Segment(pad(cut(text, width), width), style)], width)
+
+    # --- keys and mouse ---
+
+    def _go(self, index: int) -> None:
+        if not self.element.items:
+            return
+        self.cursor = min(len(self.element.items) - 1, max(0, index))
+        room = max(1, self.scrollable_content_region.height - self._above - 1)
+        top = self.scroll_offset.y
+        if self.cursor < top:
+            self.scroll_to(y=self.cursor, animate=False)
+        elif self.cursor >= top + room:
+            self.scroll_to(y=self.cursor - room + 1, animate=False)
+        self.refresh()
+
+    def action_move(self, step: int) -> None:
+        start = -1 if step > 0 else len(self.element.items)
+        self._go((self.cursor if self.cursor is not None else start) + step)
+
+    def action_page(self, direction: int) -> None:
+        self._go((self.cursor or 0) + direction * max(1, self.scrollable_content_region.height - self._above - 1))
+
+    def action_jump(self, index: int) -> None:
+        self._go(index if index >= 0 else len(self.element.items) + index)
+
+    def action_choose(self) -> None:
+        if self.current is not None:
+            self.post_message(self.RowChosen(self.element.id, self.current))
+
+    def on_click(self, event: events.Click) -> None:
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        index = offset.y - self._above + self.scroll_offset.y
+        inside = self._above <= offset.y < self.scrollable_content_region.height - 1
+        if inside and index < len(self.element.items):
+            event.stop()
+            again = index == self.cursor
+            self._go(index)
+            if again:
+                self.action_choose()
