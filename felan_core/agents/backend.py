@@ -1,8 +1,8 @@
 """The one interface that an agent backend implements, and what a session offers to it.
 
 A backend knows neither host nor screen. It gets a ``Session`` (what it may do to its session) and is driven
-through ``Backend``. Everything it does is awaited: the session answers when the change is on disk and told, so a
-backend that runs ahead is held back by itself.
+through ``Backend``. Everything it does is awaited: the session answers when the change is on disk and told,
+so a backend that runs ahead is held back by itself.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,9 @@ TurnOutcome = Literal["completed", "cancelled", "failed"]
 
 
 class AgentError(Exception):
-    """The agent refused or failed, and lives on. ``message`` is for people; ``details`` may have more lines."""
+    """The agent refused or failed, and lives on. ``message`` is for people; ``details`` may have more
+    lines.
+    """
 
     def __init__(self, message: str, details: str = "") -> None:
         super().__init__(message)
@@ -55,7 +57,9 @@ class Abilities:
 
 @dataclass(frozen=True, slots=True)
 class ToolPatch:
-    """A change to one tool call, upserted by the backend's own ``key``. ``UNSET`` leaves a member as it is."""
+    """A change to one tool call, upserted by the backend's own ``key``. ``UNSET`` leaves a member as it
+    is.
+    """
 
     key: str
     name: Maybe[str] = UNSET
@@ -80,7 +84,9 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """An interaction that outlived its host and was answered: ``resume`` is what the backend gave to ``ask``."""
+    """An interaction that outlived its host and was answered: ``resume`` is what the backend gave to
+    ``ask``.
+    """
 
     interaction: str
     request: InteractionRequest
@@ -134,13 +140,15 @@ class Session(Protocol):
     ) -> Answer:
         """Ask a person and wait. ``tool`` is the key of a ``ToolPatch``. Raises ``Withdrawn``.
 
-        Cancelling the awaiting task withdraws the question. ``resume`` is kept beside a deferrable question and
-        comes back in ``Deferred``.
+        Cancelling the awaiting task withdraws the question. ``resume`` is kept beside a deferrable question
+        and comes back in ``Deferred``.
         """
         ...
 
     async def show(self, element: Element) -> None:
-        """Put up or replace an element; its ``revision`` is set by the session. Ids ``felan.*`` are the host's."""
+        """Put up or replace an element; its ``revision`` is set by the session. Ids ``felan.*`` are the
+        host's.
+        """
         ...
 
     async def remove(self, element: str) -> None: ...
@@ -168,7 +176,9 @@ class Session(Protocol):
         ...
 
     async def start_process(self, command: str, *, title: str | None = None) -> str:
-        """Run a shell command as a process of the session; its id. Raises ``AgentError`` when it cannot start."""
+        """Run a shell command as a process of the session; its id. Raises ``AgentError`` when it cannot
+        start.
+        """
         ...
 
     async def process_end(self, process: str) -> ProcessEnd:
@@ -181,7 +191,9 @@ class Session(Protocol):
 
     async def stop_process(self, process: str) -> None: ...
     async def publish_pointer(self, text: str) -> None:
-        """Publish the session's task pointer as CLEAN with ``text``. Raises ``AgentError`` when it is refused."""
+        """Publish the session's task pointer as CLEAN with ``text``. Raises ``AgentError`` when it is
+        refused.
+        """
         ...
 
     def gone(self, error: AgentGone) -> None:
@@ -214,7 +226,9 @@ class Backend(Protocol):
         ...
 
     async def turn(self, turn: Turn) -> TurnOutcome:
-        """Take one turn, to its end. After ``cancel`` it returns ``cancelled`` soon. Raises ``AgentError``."""
+        """Take one turn, to its end. After ``cancel`` it returns ``cancelled`` soon. Raises
+        ``AgentError``.
+        """
         ...
 
     async def resume(self, run: str, deferred: Deferred) -> TurnOutcome:
@@ -226,7 +240,9 @@ class Backend(Protocol):
         ...
 
     async def cancel(self) -> None:
-        """Ask the turn that runs to end. Returns at once or soon; the turn itself ends by ``turn`` returning."""
+        """Ask the turn that runs to end. Returns at once or soon; the turn itself ends by ``turn``
+        returning.
+        """
         ...
 
     async def act(self, element: str, action: str, item: str | None, values: JsonObject) -> None:

@@ -1,7 +1,7 @@
 """HostClient: session protocol v1 from the client's side, one method an operation, over any transport.
 
-Frames are taken in order by one reader task. The accepted reply to ``attach`` precedes every frame of its session,
-so the replica is made while that reply is being read, and nothing is lost in between.
+Frames are taken in order by one reader task. The accepted reply to ``attach`` precedes every frame of its
+session, so the replica is made while that reply is being read, and nothing is lost in between.
 """
 
 import asyncio
@@ -36,7 +36,9 @@ UI_CAPABILITIES = ("ui.status", "ui.progress", "ui.document", "ui.view", "ui.act
 
 
 class ConnectionLost(Exception):
-    """The host is gone; what was asked may or may not have been done. Ask again with the same id to find out."""
+    """The host is gone; what was asked may or may not have been done. Ask again with the same id to find
+    out.
+    """
 
 
 class _Pending:
@@ -51,8 +53,8 @@ class _Pending:
 class HostClient:
     """One connection to a host.
 
-    ``on_lost`` is called once when the connection ends; ``on_resync`` after a session's replica was started again
-    from a fresh snapshot.
+    ``on_lost`` is called once when the connection ends; ``on_resync`` after a session's replica was started
+    again from a fresh snapshot.
     """
 
     def __init__(
@@ -74,7 +76,8 @@ class HostClient:
         self._lost: str | None = None
         self.hello_result: op.HelloResult | None = None
 
-    # the connection ---------------------------------------------------------------------------------------------
+    # the connection
+    # ---------------------------------------------------------------------------------------------
 
     async def connect(self) -> op.HelloResult:
         """Say hello and start reading. Raises ``ProtocolError`` or ``ConnectionLost``."""
@@ -113,8 +116,8 @@ class HostClient:
     ) -> R:
         """Send one request and wait for its reply.
 
-        A refusal is raised as ``ProtocolError`` with the host's code; a lost connection as ``ConnectionLost``.
-        ``request_id``: the id of an earlier try, so that the host does it once.
+        A refusal is raised as ``ProtocolError`` with the host's code; a lost connection as
+        ``ConnectionLost``. ``request_id``: the id of an earlier try, so that the host does it once.
         """
         if self._lost is not None:
             raise ConnectionLost(self._lost)
@@ -207,7 +210,8 @@ class HostClient:
 
         self._resyncing[session] = asyncio.create_task(fetch(), name="felan-client-resync")
 
-    # host and sessions ------------------------------------------------------------------------------------------
+    # host and sessions
+    # ------------------------------------------------------------------------------------------
 
     async def host_status(self) -> op.HostStatusResult:
         """``host.status``."""
@@ -217,14 +221,18 @@ class HostClient:
         """``sessions.list``: one page, newest created first."""
         return await self.request("sessions.list", params or op.SessionsListParams(), expect=op.SessionsPage)
 
-    async def sessions_create(self, params: op.CreateParams, request_id: str | None = None) -> op.SessionResult:
+    async def sessions_create(
+        self, params: op.CreateParams, request_id: str | None = None
+    ) -> op.SessionResult:
         """``sessions.create``."""
         return await self.request("sessions.create", params, expect=op.SessionResult, request_id=request_id)
 
     async def attach(
         self, session: str, *, on_change: Callable[[Change], None] | None = None, history_limit: int = 64
     ) -> SessionReplica:
-        """``attach``: the session's replica, live from now on. Attaching again starts the same replica anew."""
+        """``attach``: the session's replica, live from now on. Attaching again starts the same replica
+        anew.
+        """
 
         def taken(result: op.AttachResult) -> None:
             known = self._replicas.get(session)
@@ -257,7 +265,8 @@ class HostClient:
         """``session.history``: an older page, oldest first within it."""
         return await self.request("session.history", params, expect=op.HistoryPage, session=session)
 
-    # the turn ---------------------------------------------------------------------------------------------------
+    # the turn
+    # ---------------------------------------------------------------------------------------------------
 
     async def prompt(self, session: str, text: str, request_id: str | None = None) -> str:
         """``prompt``: the id of the run that was admitted."""
@@ -299,7 +308,8 @@ class HostClient:
         """``ui.action``."""
         await self.request("ui.action", params, expect=op.Empty, session=session)
 
-    # processes --------------------------------------------------------------------------------------------------
+    # processes
+    # --------------------------------------------------------------------------------------------------
 
     async def shell(self, session: str, params: op.ShellParams) -> str:
         """``shell.execute``: the id of the process."""

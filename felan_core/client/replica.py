@@ -40,8 +40,8 @@ Verdict = Literal["applied", "ignored", "gap"]
 class SessionReplica:
     """One attached session. ``on_change`` is called after each frame that changed something.
 
-    ``apply`` says ``gap`` when the frame does not follow; the caller then asks for a fresh snapshot, at most one
-    for each stream, and ``reset`` takes it.
+    ``apply`` says ``gap`` when the frame does not follow; the caller then asks for a fresh snapshot, at most
+    one for each stream, and ``reset`` takes it.
     """
 
     def __init__(self, snapshot: SessionSnapshot, on_change: Callable[[Change], None] | None = None) -> None:

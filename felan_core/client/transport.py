@@ -1,7 +1,7 @@
 """What frames travel over. In memory here: the same bytes as a socket would carry, in one process.
 
-A transport carries bytes and knows no frames. Sending waits while the peer has more unread than ``WINDOW``, so a
-peer that does not read holds its sender up, as a socket does.
+A transport carries bytes and knows no frames. Sending waits while the peer has more unread than ``WINDOW``,
+so a peer that does not read holds its sender up, as a socket does.
 """
 
 import asyncio

@@ -1,7 +1,8 @@
 """Felan session protocol v1, sans-IO: bytes and plain JSON in, typed structs out.
 
 Nothing here does I/O. ``JsonLineDecoder`` and ``encode_frame`` are the framing, ``parse_client_envelope`` and
-``parse_server_envelope`` the envelopes, ``OPERATION_CATALOG`` the operations; ``docs/protocol.md`` is the guide.
+``parse_server_envelope`` the envelopes, ``OPERATION_CATALOG`` the operations; ``docs/protocol.md`` is the
+guide.
 """
 
 from felan_core.protocol.base import (

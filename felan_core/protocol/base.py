@@ -4,7 +4,7 @@ An optional member that is absent is ``UNSET``, never ``None``: ``null`` for an 
 request (session protocol §1), and a type that does not take ``None`` says so by itself.
 """
 
-from typing import Annotated, Any, Final, Literal, TypeVar, Union
+from typing import Annotated, Any, Final, TypeVar, Union, cast
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -30,6 +30,8 @@ __all__ = [
     "Revision",
     "Text",
     "Wire",
+    "as_list",
+    "as_object",
     "given",
 ]
 
@@ -104,9 +106,16 @@ class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Base of every wire shape: immutable, camelCase on the wire, unknown members stripped."""
 
 
+def as_object(value: Any) -> JsonObject | None:
+    """``value`` as a JSON object, or None when it is none."""
+    return cast(JsonObject, value) if isinstance(value, dict) else None
+
+
+def as_list(value: Any) -> list[Any] | None:
+    """``value`` as a JSON array, or None when it is none."""
+    return cast(list[Any], value) if isinstance(value, list) else None
+
+
 def given(value: Union[T, UnsetType], default: T) -> T:
     """The member's value, or ``default`` where the member is absent."""
     return default if isinstance(value, UnsetType) else value
-
-
-VersionOne = Literal[1]

@@ -1,4 +1,5 @@
-"""The one registry of operations: scope, mutation, durability, eligible clients, shapes (session protocol §4).
+"""The one registry of operations: scope, mutation, durability, eligible clients, shapes (session protocol
+§4).
 
 Dispatch, schemas and docs come from this table. Being in it is neither presence nor permission: ``hello``
 negotiates what is there.
@@ -16,7 +17,8 @@ CLIENT_KINDS: Final = ("tui", "acp", "headless")
 
 
 class Operation(NamedTuple):
-    """``scope``: ``session`` and ``root`` need the envelope's ``session``, ``host`` forbids it, ``either`` takes both.
+    """``scope``: ``session`` and ``root`` need the envelope's ``session``, ``host`` forbids it, ``either``
+    takes both.
 
     ``durability``: ``none`` keeps nothing, ``record`` a request record, ``control`` a record that may use the
     reserved slots. ``clients``: the client kinds that may use it.

@@ -26,7 +26,7 @@ Tone = Literal["info", "success", "warning", "error", "muted"]
 Placement = Literal["transcript", "above", "side"]
 
 
-class Option(Wire, kw_only=True):
+class Option(Wire, frozen=True, kw_only=True):
     """One choice of an ``enum`` or ``multi_select`` field, or of a ``select`` interaction."""
 
     id: Id
@@ -37,7 +37,7 @@ class Option(Wire, kw_only=True):
 Options = Annotated[list[Option], Meta(min_length=1, max_length=LIMITS.form_options)]
 
 
-class Field(Wire, tag_field="type", kw_only=True):
+class Field(Wire, tag_field="type", frozen=True, kw_only=True):
     """What every form field declares. Lengths count Unicode scalars."""
 
     id: Id
@@ -46,7 +46,7 @@ class Field(Wire, tag_field="type", kw_only=True):
     required: Maybe[bool] = UNSET
 
 
-class StringField(Field, tag="string", kw_only=True):
+class StringField(Field, tag="string", frozen=True, kw_only=True):
     default: Maybe[Text] = UNSET
     multiline: Maybe[bool] = UNSET
     min_length: Maybe[Count] = UNSET
@@ -54,23 +54,23 @@ class StringField(Field, tag="string", kw_only=True):
     placeholder: Maybe[Label] = UNSET
 
 
-class BooleanField(Field, tag="boolean", kw_only=True):
+class BooleanField(Field, tag="boolean", frozen=True, kw_only=True):
     default: Maybe[bool] = UNSET
 
 
-class NumberField(Field, tag="number", kw_only=True):
+class NumberField(Field, tag="number", frozen=True, kw_only=True):
     default: Maybe[Union[int, float]] = UNSET
     integer: Maybe[bool] = UNSET
     min: Maybe[Union[int, float]] = UNSET
     max: Maybe[Union[int, float]] = UNSET
 
 
-class EnumField(Field, tag="enum", kw_only=True):
+class EnumField(Field, tag="enum", frozen=True, kw_only=True):
     options: Options
     default: Maybe[Id] = UNSET
 
 
-class MultiSelectField(Field, tag="multi_select", kw_only=True):
+class MultiSelectField(Field, tag="multi_select", frozen=True, kw_only=True):
     options: Options
     default: Maybe[list[Id]] = UNSET
     min: Maybe[Count] = UNSET
@@ -81,12 +81,12 @@ FormField = Union[StringField, BooleanField, NumberField, EnumField, MultiSelect
 FormFields = Annotated[list[FormField], Meta(max_length=LIMITS.form_fields)]
 
 
-class FormButton(Wire, kw_only=True):
+class FormButton(Wire, frozen=True, kw_only=True):
     id: Id
     label: Label
 
 
-class Form(Wire, kw_only=True):
+class Form(Wire, frozen=True, kw_only=True):
     """``{title, description?, fields, submit, cancel}``. There is no secret field (decision of §5)."""
 
     title: Label
@@ -96,7 +96,7 @@ class Form(Wire, kw_only=True):
     description: Maybe[Text] = UNSET
 
 
-class Action(Wire, kw_only=True):
+class Action(Wire, frozen=True, kw_only=True):
     """A declared action. ``confirm`` is the client's to ask; ``fields`` are filled in before it is sent."""
 
     id: Id
@@ -110,7 +110,7 @@ class Action(Wire, kw_only=True):
 Actions = Annotated[list[Action], Meta(max_length=LIMITS.element_actions)]
 
 
-class Hint(Wire, kw_only=True):
+class Hint(Wire, frozen=True, kw_only=True):
     """A tip for a renderer that knows this id and version. It changes looks, never meaning."""
 
     id: Id
@@ -118,7 +118,7 @@ class Hint(Wire, kw_only=True):
     data: Maybe[Json] = UNSET
 
 
-class ElementBase(Wire, tag_field="kind", kw_only=True):
+class ElementBase(Wire, tag_field="kind", frozen=True, kw_only=True):
     """``revision`` is the session revision that last replaced the element."""
 
     id: Id
@@ -128,12 +128,12 @@ class ElementBase(Wire, tag_field="kind", kw_only=True):
     placement: Maybe[Placement] = UNSET
 
 
-class StatusElement(ElementBase, tag="status", kw_only=True):
+class StatusElement(ElementBase, tag="status", frozen=True, kw_only=True):
     text: Label
     tone: Tone
 
 
-class ProgressElement(ElementBase, tag="progress", kw_only=True):
+class ProgressElement(ElementBase, tag="progress", frozen=True, kw_only=True):
     """Without ``total`` it is indeterminate."""
 
     label: Label
@@ -144,20 +144,20 @@ class ProgressElement(ElementBase, tag="progress", kw_only=True):
     actions: Maybe[Actions] = UNSET
 
 
-class DocumentElement(ElementBase, tag="document", kw_only=True):
+class DocumentElement(ElementBase, tag="document", frozen=True, kw_only=True):
     """CommonMark without raw HTML and without links that are not absolute http(s)."""
 
     markdown: Text
     actions: Maybe[Actions] = UNSET
 
 
-class Column(Wire, kw_only=True):
+class Column(Wire, frozen=True, kw_only=True):
     id: Id
     label: Label
     type: Literal["string", "number", "boolean", "time"]
 
 
-class ViewItem(Wire, kw_only=True):
+class ViewItem(Wire, frozen=True, kw_only=True):
     """``fields``: declared columns of the declared type. ``actions`` absent means all item actions."""
 
     id: Id
@@ -165,14 +165,14 @@ class ViewItem(Wire, kw_only=True):
     actions: Maybe[list[Id]] = UNSET
 
 
-class ViewPage(Wire, kw_only=True):
+class ViewPage(Wire, frozen=True, kw_only=True):
     index: Count
     size: Count
     has_more: bool
     total: Maybe[Count] = UNSET
 
 
-class ViewElement(ElementBase, tag="view", kw_only=True):
+class ViewElement(ElementBase, tag="view", frozen=True, kw_only=True):
     layout: Literal["table", "list"]
     columns: Annotated[list[Column], Meta(min_length=1, max_length=LIMITS.form_fields)]
     items: Annotated[list[ViewItem], Meta(max_length=LIMITS.page_entries)]

@@ -1,8 +1,8 @@
 """Transcript entries: messages, tool calls and notices of the host.
 
-The seed names no shape for them; what stands here is decided once and listed in ``docs/protocol.md``. An entry's
-``seq`` is given when the entry *starts* and orders the transcript; a message that is still streaming has none yet
-and is always the newest. Completed entries replace their transients by ``id``.
+The seed names no shape for them; what stands here is decided once and listed in ``docs/protocol.md``. An
+entry's ``seq`` is given when the entry *starts* and orders the transcript; a message that is still streaming
+has none yet and is always the newest. Completed entries replace their transients by ``id``.
 """
 
 from typing import Literal, Union
@@ -14,24 +14,24 @@ MessageOutcome = Literal["completed", "cancelled", "failed", "interrupted"]
 ToolStateName = Literal["running", "completed", "failed", "interrupted"]
 
 
-class Origin(Wire, tag_field="kind", kw_only=True):
+class Origin(Wire, tag_field="kind", frozen=True, kw_only=True):
     """Where a run, queue item or message came from (session protocol §11)."""
 
 
-class LocalOrigin(Origin, tag="local", kw_only=True):
+class LocalOrigin(Origin, tag="local", frozen=True, kw_only=True):
     client: Label
 
 
-class WebOrigin(Origin, tag="web", kw_only=True):
+class WebOrigin(Origin, tag="web", frozen=True, kw_only=True):
     user: Label
     command: Id
 
 
-class AutomationOrigin(Origin, tag="automation", kw_only=True):
+class AutomationOrigin(Origin, tag="automation", frozen=True, kw_only=True):
     source: Label
 
 
-class ChannelOrigin(Origin, tag="channel", kw_only=True):
+class ChannelOrigin(Origin, tag="channel", frozen=True, kw_only=True):
     provider: Label
     command: Id
     user: Maybe[Label] = UNSET
@@ -40,18 +40,18 @@ class ChannelOrigin(Origin, tag="channel", kw_only=True):
 AnyOrigin = Union[LocalOrigin, WebOrigin, AutomationOrigin, ChannelOrigin]
 
 
-class Part(Wire, tag_field="type", kw_only=True):
+class Part(Wire, tag_field="type", frozen=True, kw_only=True):
     """One piece of a message; ``id`` is the id of the stream that carried it, unique in the message."""
 
     id: Id
     text: str
 
 
-class TextPart(Part, tag="text", kw_only=True):
+class TextPart(Part, tag="text", frozen=True, kw_only=True):
     pass
 
 
-class ThinkingPart(Part, tag="thinking", kw_only=True):
+class ThinkingPart(Part, tag="thinking", frozen=True, kw_only=True):
     """``millis``: how long the thinking took, where that is known."""
 
     millis: Maybe[Count] = UNSET
@@ -60,7 +60,7 @@ class ThinkingPart(Part, tag="thinking", kw_only=True):
 AnyPart = Union[TextPart, ThinkingPart]
 
 
-class EntryBase(Wire, tag_field="kind", kw_only=True):
+class EntryBase(Wire, tag_field="kind", frozen=True, kw_only=True):
     id: Id
     seq: Count
     at: Instant
@@ -68,7 +68,7 @@ class EntryBase(Wire, tag_field="kind", kw_only=True):
     run: Maybe[Id] = UNSET
 
 
-class MessageEntry(EntryBase, tag="message", kw_only=True):
+class MessageEntry(EntryBase, tag="message", frozen=True, kw_only=True):
     role: Literal["user", "assistant"]
     parts: list[AnyPart]
     outcome: MessageOutcome
@@ -80,15 +80,15 @@ class MessageEntry(EntryBase, tag="message", kw_only=True):
         return "\n\n".join(part.text for part in self.parts if isinstance(part, TextPart))
 
 
-class ToolContent(Wire, tag_field="type", kw_only=True):
+class ToolContent(Wire, tag_field="type", frozen=True, kw_only=True):
     """One piece of what a tool call shows."""
 
 
-class ToolText(ToolContent, tag="text", kw_only=True):
+class ToolText(ToolContent, tag="text", frozen=True, kw_only=True):
     text: str
 
 
-class ToolDiff(ToolContent, tag="diff", kw_only=True):
+class ToolDiff(ToolContent, tag="diff", frozen=True, kw_only=True):
     """The whole old and new text of one file; ``old`` absent: the file is new."""
 
     path: Text
@@ -96,7 +96,7 @@ class ToolDiff(ToolContent, tag="diff", kw_only=True):
     old: Maybe[str] = UNSET
 
 
-class ToolProcess(ToolContent, tag="process", kw_only=True):
+class ToolProcess(ToolContent, tag="process", frozen=True, kw_only=True):
     """The output is a process of the session, read with ``processes.read``."""
 
     process: Id
@@ -105,15 +105,17 @@ class ToolProcess(ToolContent, tag="process", kw_only=True):
 AnyToolContent = Union[ToolText, ToolDiff, ToolProcess]
 
 
-class ToolDetails(Wire, kw_only=True):
-    """Status details. ``reason``: why it failed or was interrupted (``rejected``, ``cancelled``, ``lost``)."""
+class ToolDetails(Wire, frozen=True, kw_only=True):
+    """Status details. ``reason``: why it failed or was interrupted (``rejected``, ``cancelled``,
+    ``lost``).
+    """
 
     reason: Maybe[Label] = UNSET
     exit_code: Maybe[int] = UNSET
     message: Maybe[Text] = UNSET
 
 
-class ToolEntry(EntryBase, tag="tool", kw_only=True):
+class ToolEntry(EntryBase, tag="tool", frozen=True, kw_only=True):
     """A tool call, running or ended: the whole of it in every ``tool.updated``."""
 
     name: Label
@@ -128,7 +130,7 @@ class ToolEntry(EntryBase, tag="tool", kw_only=True):
     details: Maybe[ToolDetails] = UNSET
 
 
-class NoticeEntry(EntryBase, tag="notice", kw_only=True):
+class NoticeEntry(EntryBase, tag="notice", frozen=True, kw_only=True):
     """Something that the host says in the transcript: an agent that died, a memory that is not there."""
 
     tone: Literal["info", "success", "warning", "error", "muted"]

@@ -14,6 +14,7 @@ from felan_core.protocol.base import (
     Maybe,
     Revision,
     Wire,
+    as_object,
 )
 from felan_core.protocol.catalogue import operation_named, parse_operation_result
 from felan_core.protocol.errors import ErrorBody, ProtocolError, invalid
@@ -23,7 +24,7 @@ from felan_core.protocol.plain import convert, plain
 from felan_core.protocol.streams import StreamPosition
 
 
-class Request(Wire, kw_only=True):
+class Request(Wire, frozen=True, kw_only=True):
     """``{v, id, op, session?, params}``; ``params`` is checked by the operation's own shape."""
 
     v: Literal[1] = PROTOCOL_VERSION
@@ -33,7 +34,7 @@ class Request(Wire, kw_only=True):
     session: Maybe[Id] = UNSET
 
 
-class Accepted(Wire, kw_only=True):
+class Accepted(Wire, frozen=True, kw_only=True):
     """``{v, re, outcome:"accepted", result}``; an empty result is ``{}``."""
 
     re: Id
@@ -42,7 +43,7 @@ class Accepted(Wire, kw_only=True):
     outcome: Literal["accepted"] = "accepted"
 
 
-class Refused(Wire, kw_only=True):
+class Refused(Wire, frozen=True, kw_only=True):
     """A rejected or indeterminate reply: ``{v, re, outcome, error}``."""
 
     re: Id
@@ -51,7 +52,7 @@ class Refused(Wire, kw_only=True):
     v: Literal[1] = PROTOCOL_VERSION
 
 
-class EventFrame(Wire, kw_only=True):
+class EventFrame(Wire, frozen=True, kw_only=True):
     """``{v, session, revision, at, event}``: one event, one change, one revision."""
 
     session: Id
@@ -61,7 +62,7 @@ class EventFrame(Wire, kw_only=True):
     v: Literal[1] = PROTOCOL_VERSION
 
 
-class TextFrame(Wire, kw_only=True):
+class TextFrame(Wire, frozen=True, kw_only=True):
     """``{v, session, stream, text}``: not revisioned; ``text`` is not empty."""
 
     session: Id
@@ -70,18 +71,18 @@ class TextFrame(Wire, kw_only=True):
     v: Literal[1] = PROTOCOL_VERSION
 
 
-class ResyncRequired(Wire, tag_field="type", tag="resync_required", kw_only=True):
+class ResyncRequired(Wire, tag_field="type", tag="resync_required", frozen=True, kw_only=True):
     session: Id
     reason: Label
 
 
-class ProtocolFailure(Wire, tag_field="type", tag="protocol_error", kw_only=True):
+class ProtocolFailure(Wire, tag_field="type", tag="protocol_error", frozen=True, kw_only=True):
     """The connection closes after it."""
 
     error: ErrorBody
 
 
-class NoticeFrame(Wire, kw_only=True):
+class NoticeFrame(Wire, frozen=True, kw_only=True):
     notice: Union[ResyncRequired, ProtocolFailure]
     v: Literal[1] = PROTOCOL_VERSION
     session: Maybe[Id] = UNSET
@@ -91,19 +92,19 @@ Reply = Union[Accepted, Refused]
 ServerEnvelope = Union[Accepted, Refused, EventFrame, TextFrame, NoticeFrame]
 
 
-class _EventOuter(Wire, kw_only=True):
+class _EventOuter(Wire, frozen=True, kw_only=True):
     session: Id
     revision: Revision
     at: Instant
     event: JsonObject
 
 
-class _AcceptedOuter(Wire, kw_only=True):
+class _AcceptedOuter(Wire, frozen=True, kw_only=True):
     re: Id
     result: JsonObject
 
 
-class _RequestOuter(Wire, kw_only=True):
+class _RequestOuter(Wire, frozen=True, kw_only=True):
     id: Id
     op: Label
     params: JsonObject
@@ -129,8 +130,8 @@ def _check_version(raw: Json) -> JsonObject:
 def parse_client_envelope(raw: Json) -> Request:
     """The request in plain JSON ``raw``.
 
-    The envelope alone is checked here, in the order of §3 (version, id, operation, session as the scope says);
-    the parameters are typed by ``parse_operation_params``. A mutation's id must be a UUIDv7. Raises
+    The envelope alone is checked here, in the order of §3 (version, id, operation, session as the scope
+    says); the parameters are typed by ``parse_operation_params``. A mutation's id must be a UUIDv7. Raises
     ``ProtocolError``.
     """
     value = _check_version(raw)
@@ -150,8 +151,8 @@ def parse_client_envelope(raw: Json) -> Request:
 def parse_server_envelope(raw: Json, op: str | None = None) -> ServerEnvelope:
     """The frame of a host in plain JSON ``raw``.
 
-    ``op``: the operation of the outstanding request; an accepted reply needs it, since it repeats ``re`` and not
-    the operation. Raises ``ProtocolError``.
+    ``op``: the operation of the outstanding request; an accepted reply needs it, since it repeats ``re`` and
+    not the operation. Raises ``ProtocolError``.
     """
     value = _check_version(raw)
     present = [name for name in ("outcome", "event", "stream", "notice") if name in value]
@@ -184,7 +185,8 @@ def _parse_reply(value: JsonObject, op: str | None) -> Reply:
 
 def reply_id(raw: Json) -> str | None:
     """The ``re`` of a reply, before it is parsed; None for every other frame."""
-    if isinstance(raw, dict) and "outcome" in raw:
-        re = raw.get("re")
-        return re if isinstance(re, str) else None
-    return None
+    frame = as_object(raw)
+    if frame is None or "outcome" not in frame:
+        return None
+    re = frame.get("re")
+    return re if isinstance(re, str) else None

@@ -28,7 +28,7 @@ ERROR_CODES: Final[tuple[str, ...]] = get_args(KnownErrorCode)
 """The codes that this version knows. On the wire a code is any bounded string (session protocol §3)."""
 
 
-class ErrorBody(Wire, kw_only=True):
+class ErrorBody(Wire, frozen=True, kw_only=True):
     """``{code, message, retryable?, details?}``. A newer code gets the generic treatment."""
 
     code: str
@@ -40,8 +40,8 @@ class ErrorBody(Wire, kw_only=True):
 class ProtocolError(Exception):
     """A refusal in the contract's own words.
 
-    ``code`` is one of ``ERROR_CODES`` or a bounded string of a newer peer; ``message`` is for people, names the
-    place and the rule, and never echoes more than a little of the input.
+    ``code`` is one of ``ERROR_CODES`` or a bounded string of a newer peer; ``message`` is for people, names
+    the place and the rule, and never echoes more than a little of the input.
     """
 
     def __init__(

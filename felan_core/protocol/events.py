@@ -1,14 +1,14 @@
 """Event types: one event, one change, one revision (session protocol §7).
 
-An unknown type is kept as ``UnknownEvent``: it advances the revision and invents no behaviour. A malformed event
-of a known type is refused; it never slips through as unknown.
+An unknown type is kept as ``UnknownEvent``: it advances the revision and invents no behaviour. A malformed
+event of a known type is refused; it never slips through as unknown.
 """
 
 from typing import Any, Union
 
 import msgspec
 
-from felan_core.protocol.base import UNSET, Id, JsonObject, Label, Maybe, Wire
+from felan_core.protocol.base import UNSET, Id, JsonObject, Label, Maybe, Wire, as_object
 from felan_core.protocol.elements import Element
 from felan_core.protocol.entries import Entry, ToolEntry
 from felan_core.protocol.errors import ErrorBody, invalid
@@ -27,77 +27,77 @@ from felan_core.protocol.session import (
 from felan_core.protocol.streams import StreamRef
 
 
-class SessionUpdated(Wire, tag_field="type", tag="session.updated", kw_only=True):
+class SessionUpdated(Wire, tag_field="type", tag="session.updated", frozen=True, kw_only=True):
     header: SessionHeader
 
 
-class SessionClosed(Wire, tag_field="type", tag="session.closed", kw_only=True):
+class SessionClosed(Wire, tag_field="type", tag="session.closed", frozen=True, kw_only=True):
     pass
 
 
-class RunStarted(Wire, tag_field="type", tag="run.started", kw_only=True):
+class RunStarted(Wire, tag_field="type", tag="run.started", frozen=True, kw_only=True):
     run: Run
 
 
-class RunEnded(Wire, tag_field="type", tag="run.ended", kw_only=True):
+class RunEnded(Wire, tag_field="type", tag="run.ended", frozen=True, kw_only=True):
     run: Id
     outcome: RunOutcome
     error: Maybe[ErrorBody] = UNSET
 
 
-class MessageCompleted(Wire, tag_field="type", tag="message.completed", kw_only=True):
+class MessageCompleted(Wire, tag_field="type", tag="message.completed", frozen=True, kw_only=True):
     """A message or notice, whole; it replaces the streams of the same id."""
 
     entry: Entry
 
 
-class StreamCompletionOnly(Wire, tag_field="type", tag="stream.completion_only", kw_only=True):
+class StreamCompletionOnly(Wire, tag_field="type", tag="stream.completion_only", frozen=True, kw_only=True):
     stream: StreamRef
     reason: Label
 
 
-class ToolUpdated(Wire, tag_field="type", tag="tool.updated", kw_only=True):
+class ToolUpdated(Wire, tag_field="type", tag="tool.updated", frozen=True, kw_only=True):
     tool: ToolEntry
 
 
-class QueueUpdated(Wire, tag_field="type", tag="queue.updated", kw_only=True):
+class QueueUpdated(Wire, tag_field="type", tag="queue.updated", frozen=True, kw_only=True):
     queue: Queue
 
 
-class InteractionUpdated(Wire, tag_field="type", tag="interaction.updated", kw_only=True):
+class InteractionUpdated(Wire, tag_field="type", tag="interaction.updated", frozen=True, kw_only=True):
     interaction: Interaction
 
 
-class PresentationUpdated(Wire, tag_field="type", tag="presentation.updated", kw_only=True):
+class PresentationUpdated(Wire, tag_field="type", tag="presentation.updated", frozen=True, kw_only=True):
     element: Element
 
 
-class PresentationRemoved(Wire, tag_field="type", tag="presentation.removed", kw_only=True):
+class PresentationRemoved(Wire, tag_field="type", tag="presentation.removed", frozen=True, kw_only=True):
     element: Id
 
 
-class ProcessUpdated(Wire, tag_field="type", tag="process.updated", kw_only=True):
+class ProcessUpdated(Wire, tag_field="type", tag="process.updated", frozen=True, kw_only=True):
     process: ProcessRow
 
 
-class ExecutionUpdated(Wire, tag_field="type", tag="execution.updated", kw_only=True):
+class ExecutionUpdated(Wire, tag_field="type", tag="execution.updated", frozen=True, kw_only=True):
     execution: ExecutionRow
 
 
-class BranchUpdated(Wire, tag_field="type", tag="branch.updated", kw_only=True):
+class BranchUpdated(Wire, tag_field="type", tag="branch.updated", frozen=True, kw_only=True):
     branch: Branch
 
 
-class EntryLabelled(Wire, tag_field="type", tag="entry.labelled", kw_only=True):
+class EntryLabelled(Wire, tag_field="type", tag="entry.labelled", frozen=True, kw_only=True):
     entry: Id
     label: Maybe[Label] = UNSET
 
 
-class CatalogUpdated(Wire, tag_field="type", tag="catalog.updated", kw_only=True):
+class CatalogUpdated(Wire, tag_field="type", tag="catalog.updated", frozen=True, kw_only=True):
     catalogue: Catalogue
 
 
-class PolicyUpdated(Wire, tag_field="type", tag="policy.updated", kw_only=True):
+class PolicyUpdated(Wire, tag_field="type", tag="policy.updated", frozen=True, kw_only=True):
     policy: Policy
 
 
@@ -139,12 +139,13 @@ SessionEvent = Union[KnownEvent, UnknownEvent]
 
 def parse_session_event(value: Any) -> SessionEvent:
     """The typed event for plain JSON ``{type, …}``. Raises ``ProtocolError('invalid_request')``."""
-    kind = value.get("type") if isinstance(value, dict) else None
-    if not isinstance(kind, str) or not kind:
+    event = as_object(value)
+    kind = event.get("type") if event is not None else None
+    if event is None or not isinstance(kind, str) or not kind:
         raise invalid("event.type: a string is required")
     shape = EVENT_TYPES.get(kind)
     if shape is None:
-        return UnknownEvent(kind, value)
+        return UnknownEvent(kind, event)
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as error:

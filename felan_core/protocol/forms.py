@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from felan_core.protocol.base import UNSET, JsonObject, given
+from felan_core.protocol.base import UNSET, JsonObject, as_list, given
 from felan_core.protocol.elements import (
     BooleanField,
     EnumField,
@@ -40,7 +40,7 @@ def _string_problem(field: StringField, value: Any) -> str | None:
         return None
     if len(value) < given(field.min_length, 0):
         return f"needs at least {field.min_length} characters"
-    if not isinstance(field.max_length, type(UNSET)) and len(value) > field.max_length:
+    if field.max_length is not UNSET and len(value) > field.max_length:
         return f"takes at most {field.max_length} characters"
     return None
 
@@ -50,24 +50,25 @@ def _number_problem(field: NumberField, value: Any) -> str | None:
         return "must be a number"
     if given(field.integer, False) and value != int(value):
         return "must be a whole number"
-    if not isinstance(field.min, type(UNSET)) and value < field.min:
+    if field.min is not UNSET and value < field.min:
         return f"must be at least {field.min}"
-    if not isinstance(field.max, type(UNSET)) and value > field.max:
+    if field.max is not UNSET and value > field.max:
         return f"must be at most {field.max}"
     return None
 
 
 def _multi_problem(field: MultiSelectField, value: Any) -> str | None:
     ids = {option.id for option in field.options}
-    if not isinstance(value, list) or not all(isinstance(one, str) and one in ids for one in value):
+    chosen = as_list(value)
+    if chosen is None or not all(isinstance(one, str) and one in ids for one in chosen):
         return "choose from the options"
-    if len(set(value)) != len(value):
+    if len(set(chosen)) != len(chosen):
         return "the same option twice"
-    if given(field.required, False) and not value:
+    if given(field.required, False) and not chosen:
         return "is required"
-    if len(value) < given(field.min, 0):
+    if len(chosen) < given(field.min, 0):
         return f"choose at least {field.min}"
-    if not isinstance(field.max, type(UNSET)) and len(value) > field.max:
+    if field.max is not UNSET and len(chosen) > field.max:
         return f"choose at most {field.max}"
     return None
 

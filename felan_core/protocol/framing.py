@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from felan_core.protocol.base import LIMITS
+from felan_core.protocol.base import LIMITS, JsonObject, as_object
 from felan_core.protocol.errors import ProtocolError, invalid
 
 _decoder: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder()
@@ -16,8 +16,9 @@ _BLANK: Final = b" \t\r"
 def encode_frame(value: Any) -> bytes:
     """One frame for ``value`` (a wire struct or plain JSON), its LF included.
 
-    The low-level encoder: it checks the frame's size and nothing else, and is no scrubber of secrets. Encode only
-    validated, authorised envelopes. Raises ``ProtocolError('invalid_request')`` for a frame past ``frameBytes``.
+    The low-level encoder: it checks the frame's size and nothing else, and is no scrubber of secrets. Encode
+    only validated, authorised envelopes. Raises ``ProtocolError('invalid_request')`` for a frame past
+    ``frameBytes``.
     """
     line = _encoder.encode(value)
     if len(line) > LIMITS.frame_bytes:
@@ -28,8 +29,8 @@ def encode_frame(value: Any) -> bytes:
 class JsonLineDecoder:
     """Bytes in, the values of whole frames out, whatever the chunking.
 
-    ``push`` yields after the fact: good frames before a broken one are yielded first, then ``ProtocolError`` is
-    raised, and the decoder stays failed. A line that never ends is refused at ``frameBytes``, not held.
+    ``push`` yields after the fact: good frames before a broken one are yielded first, then ``ProtocolError``
+    is raised, and the decoder stays failed. A line that never ends is refused at ``frameBytes``, not held.
     """
 
     def __init__(self, limit: int = LIMITS.frame_bytes) -> None:
@@ -62,7 +63,7 @@ class JsonLineDecoder:
                 raise self._fail(f"frame: more than {self._limit} bytes")
             self._parts.append(rest)
 
-    def push(self, data: bytes) -> Iterator[Any]:
+    def push(self, data: bytes) -> Iterator[JsonObject]:
         """The values of the frames that ``data`` completes. Raises ``ProtocolError`` and stays failed."""
         for line in self.lines(data):
             try:
@@ -84,7 +85,7 @@ class JsonLineDecoder:
         return self._failure
 
 
-def parse_line(line: bytes) -> Any:
+def parse_line(line: bytes) -> JsonObject:
     """The JSON object on one line. Raises ``ProtocolError('invalid_request')``."""
     if line.startswith(b"\xef\xbb\xbf"):
         raise invalid("frame: a byte order mark")
@@ -96,6 +97,7 @@ def parse_line(line: bytes) -> Any:
         value = _decoder.decode(line)
     except (msgspec.DecodeError, RecursionError):
         raise invalid("frame: not JSON") from None
-    if not isinstance(value, dict):
+    frame = as_object(value)
+    if frame is None:
         raise invalid("frame: not an object")
-    return value
+    return frame

@@ -20,7 +20,7 @@ from felan_core.protocol.base import (
     given,
 )
 from felan_core.protocol.elements import Form, Options
-from felan_core.protocol.errors import ProtocolError, invalid
+from felan_core.protocol.errors import invalid
 from felan_core.protocol.forms import check_values
 
 InteractionState = Literal["waiting", "deferred", "resolved", "cancelled", "expired"]
@@ -28,19 +28,19 @@ Effect = Literal["allow_once", "allow_always", "reject_once", "reject_always"]
 Authority = Literal["owner", "local-console"]
 
 
-class ApprovalOption(Wire, kw_only=True):
+class ApprovalOption(Wire, frozen=True, kw_only=True):
     id: Id
     label: Label
     effect: Effect
 
 
-class Request(Wire, tag_field="kind", kw_only=True):
+class Request(Wire, tag_field="kind", frozen=True, kw_only=True):
     """What is asked, told apart by ``kind``."""
 
     title: Label
 
 
-class DiffSubject(Wire, kw_only=True):
+class DiffSubject(Wire, frozen=True, kw_only=True):
     """One file's change: the whole old and new text. ``old`` absent: the file is new."""
 
     path: Text
@@ -48,7 +48,7 @@ class DiffSubject(Wire, kw_only=True):
     old: Maybe[str] = UNSET
 
 
-class ApprovalSubject(Wire, kw_only=True):
+class ApprovalSubject(Wire, frozen=True, kw_only=True):
     """What would be done: the tool's category and name, and the command, paths or diff that it is about."""
 
     category: Label
@@ -60,28 +60,28 @@ class ApprovalSubject(Wire, kw_only=True):
     text: Maybe[Text] = UNSET
 
 
-class ApprovalRequest(Request, tag="approval", kw_only=True):
+class ApprovalRequest(Request, tag="approval", frozen=True, kw_only=True):
     subject: ApprovalSubject
     options: Annotated[list[ApprovalOption], Meta(min_length=1, max_length=16)]
 
 
-class ConfirmRequest(Request, tag="confirm", kw_only=True):
+class ConfirmRequest(Request, tag="confirm", frozen=True, kw_only=True):
     message: Maybe[Text] = UNSET
 
 
-class SelectRequest(Request, tag="select", kw_only=True):
+class SelectRequest(Request, tag="select", frozen=True, kw_only=True):
     options: Options
     min: Maybe[Count] = UNSET
     max: Maybe[Count] = UNSET
 
 
-class InputRequest(Request, tag="input", kw_only=True):
+class InputRequest(Request, tag="input", frozen=True, kw_only=True):
     placeholder: Maybe[Label] = UNSET
     multiline: Maybe[bool] = UNSET
     default: Maybe[Text] = UNSET
 
 
-class FormRequest(Wire, tag_field="kind", tag="form", kw_only=True):
+class FormRequest(Wire, tag_field="kind", tag="form", frozen=True, kw_only=True):
     form: Form
 
 
@@ -89,21 +89,21 @@ InteractionRequest = Union[ApprovalRequest, ConfirmRequest, SelectRequest, Input
 INTERACTION_KINDS = ("approval", "confirm", "select", "input", "form")
 
 
-class InteractionScope(Wire, kw_only=True):
+class InteractionScope(Wire, frozen=True, kw_only=True):
     session: Id
     root: Id
     run: Maybe[Id] = UNSET
     tool: Maybe[Id] = UNSET
 
 
-class Responder(Wire, kw_only=True):
+class Responder(Wire, frozen=True, kw_only=True):
     """Who answered: the host's principal and the client that it came from."""
 
     id: Id
     client: Label
 
 
-class Interaction(Wire, kw_only=True):
+class Interaction(Wire, frozen=True, kw_only=True):
     """One question. ``reason`` says in words why it was cancelled or expired."""
 
     id: Id
@@ -120,24 +120,24 @@ class Interaction(Wire, kw_only=True):
     reason: Maybe[Label] = UNSET
 
 
-class ApprovalAnswer(Wire, kw_only=True):
+class ApprovalAnswer(Wire, frozen=True, kw_only=True):
     option: Id
     note: Maybe[Text] = UNSET
 
 
-class ConfirmAnswer(Wire, kw_only=True):
+class ConfirmAnswer(Wire, frozen=True, kw_only=True):
     confirmed: bool
 
 
-class SelectAnswer(Wire, kw_only=True):
+class SelectAnswer(Wire, frozen=True, kw_only=True):
     options: Annotated[list[Id], Meta(max_length=LIMITS.form_options)]
 
 
-class InputAnswer(Wire, kw_only=True):
+class InputAnswer(Wire, frozen=True, kw_only=True):
     text: Text
 
 
-class FormAnswer(Wire, kw_only=True):
+class FormAnswer(Wire, frozen=True, kw_only=True):
     action: Id
     values: Maybe[JsonObject] = UNSET
 
@@ -154,7 +154,8 @@ _ANSWERS: dict[type[Any], type[Any]] = {
 
 
 def validate_interaction_answer(request: InteractionRequest, answer: Json) -> Answer:
-    """Check ``answer`` (plain JSON) against ``request``: kind, offered ids, declared fields, choices and actions.
+    """Check ``answer`` (plain JSON) against ``request``: kind, offered ids, declared fields, choices and
+    actions.
 
     Returns the typed answer. Raises ``ProtocolError('invalid_request')``; the interaction then keeps waiting.
     """
@@ -200,7 +201,5 @@ def _check_form(form: Form, answer: FormAnswer) -> None:
 
 def resolved_result(answer: Answer) -> JsonObject:
     """The answer as the plain JSON that is kept in ``Interaction.result``."""
-    plain = msgspec.to_builtins(answer)
-    if not isinstance(plain, dict):  # pragma: no cover - structs become dicts
-        raise ProtocolError("invalid_request", "an answer is an object")
+    plain: JsonObject = msgspec.to_builtins(answer)
     return plain

@@ -37,11 +37,11 @@ from felan_core.protocol.session import (
 )
 
 
-class Empty(Wire, kw_only=True):
+class Empty(Wire, frozen=True, kw_only=True):
     """``{}``: no parameters, or a result that says only that it was done."""
 
 
-class Target(Wire, kw_only=True):
+class Target(Wire, frozen=True, kw_only=True):
     """Which host is meant: compared whole, ``target_mismatch`` otherwise."""
 
     namespace: Label
@@ -49,10 +49,11 @@ class Target(Wire, kw_only=True):
     root: Text
 
 
-# hello and the host ---------------------------------------------------------------------------------------------
+# hello and the host
+# ---------------------------------------------------------------------------------------------
 
 
-class ClientInfo(Wire, kw_only=True):
+class ClientInfo(Wire, frozen=True, kw_only=True):
     """Provenance alone: a kind gives no privilege."""
 
     kind: Label
@@ -60,7 +61,7 @@ class ClientInfo(Wire, kw_only=True):
     version: Label
 
 
-class HelloParams(Wire, kw_only=True):
+class HelloParams(Wire, frozen=True, kw_only=True):
     protocol_versions: Annotated[list[Annotated[int, Meta(ge=1)]], Meta(min_length=1, max_length=16)]
     client: ClientInfo
     capabilities: Maybe[list[Label]] = UNSET
@@ -68,7 +69,7 @@ class HelloParams(Wire, kw_only=True):
     target: Maybe[Target] = UNSET
 
 
-class HostInfo(Wire, kw_only=True):
+class HostInfo(Wire, frozen=True, kw_only=True):
     namespace: Label
     instance: Id
     root: Text
@@ -76,17 +77,17 @@ class HostInfo(Wire, kw_only=True):
     lifecycle: Lifecycle
 
 
-class Capabilities(Wire, kw_only=True):
+class Capabilities(Wire, frozen=True, kw_only=True):
     ui: list[Label]
     features: list[Label]
 
 
-class Principal(Wire, kw_only=True):
+class Principal(Wire, frozen=True, kw_only=True):
     id: Id
     kind: Label
 
 
-class HelloLimits(Wire, kw_only=True):
+class HelloLimits(Wire, frozen=True, kw_only=True):
     """The table of numbers that a client has to know, and how often to show a sign of life."""
 
     frame_bytes: Count
@@ -99,7 +100,7 @@ class HelloLimits(Wire, kw_only=True):
     heartbeat_ms: Count
 
 
-class HelloResult(Wire, kw_only=True):
+class HelloResult(Wire, frozen=True, kw_only=True):
     protocol_version: Annotated[int, Meta(ge=1)]
     host: HostInfo
     operations: list[Label]
@@ -109,7 +110,7 @@ class HelloResult(Wire, kw_only=True):
     limits: HelloLimits
 
 
-class HostStatusResult(Wire, kw_only=True):
+class HostStatusResult(Wire, frozen=True, kw_only=True):
     lifecycle: Lifecycle
     sessions: Count
     attachments: Count
@@ -119,56 +120,57 @@ class HostStatusResult(Wire, kw_only=True):
     started_at: Instant
 
 
-class LogsParams(Wire, kw_only=True):
+class LogsParams(Wire, frozen=True, kw_only=True):
     cursor: Maybe[Cursor] = UNSET
     limit: Maybe[PageLimit] = UNSET
     level: Maybe[Literal["debug", "info", "warning", "error"]] = UNSET
 
 
-class LogLine(Wire, kw_only=True):
+class LogLine(Wire, frozen=True, kw_only=True):
     at: Instant
     level: Literal["debug", "info", "warning", "error"]
     message: Text
     fields: Maybe[JsonObject] = UNSET
 
 
-class LogsResult(Wire, kw_only=True):
+class LogsResult(Wire, frozen=True, kw_only=True):
     items: list[LogLine]
     next_cursor: Maybe[Cursor] = UNSET
 
 
-class StopHostParams(Wire, kw_only=True):
+class StopHostParams(Wire, frozen=True, kw_only=True):
     target: Target
     mode: Literal["drain", "force"]
     grace_ms: Maybe[Count] = UNSET
 
 
-class LifecycleResult(Wire, kw_only=True):
+class LifecycleResult(Wire, frozen=True, kw_only=True):
     lifecycle: Lifecycle
 
 
-# sessions -------------------------------------------------------------------------------------------------------
+# sessions
+# -------------------------------------------------------------------------------------------------------
 
 
-class SessionsFilter(Wire, kw_only=True):
+class SessionsFilter(Wire, frozen=True, kw_only=True):
     cwd: Maybe[Text] = UNSET
     query: Maybe[Label] = UNSET
     state: Maybe[SessionState] = UNSET
     parent: Maybe[Id] = UNSET
 
 
-class SessionsListParams(Wire, kw_only=True):
+class SessionsListParams(Wire, frozen=True, kw_only=True):
     cursor: Maybe[Cursor] = UNSET
     limit: Maybe[PageLimit] = UNSET
     filter: Maybe[SessionsFilter] = UNSET
 
 
-class SessionsPage(Wire, kw_only=True):
+class SessionsPage(Wire, frozen=True, kw_only=True):
     items: list[SessionRow]
     next_cursor: Maybe[Cursor] = UNSET
 
 
-class CreateParams(Wire, kw_only=True):
+class CreateParams(Wire, frozen=True, kw_only=True):
     """``cwd``: an existing absolute folder. ``extensions``: overrides of extension settings."""
 
     cwd: NonEmpty
@@ -180,130 +182,130 @@ class CreateParams(Wire, kw_only=True):
     extensions: Maybe[JsonObject] = UNSET
 
 
-class SessionResult(Wire, kw_only=True):
+class SessionResult(Wire, frozen=True, kw_only=True):
     session: Id
     revision: Revision
 
 
-class ImportSource(Wire, kw_only=True):
+class ImportSource(Wire, frozen=True, kw_only=True):
     path: Maybe[NonEmpty] = UNSET
     jsonl: Maybe[str] = UNSET
 
 
-class ImportParams(Wire, kw_only=True):
+class ImportParams(Wire, frozen=True, kw_only=True):
     source: ImportSource
     name: Maybe[Label] = UNSET
     require_policy: Maybe[PolicyName] = UNSET
 
 
-class ImportResult(Wire, kw_only=True):
+class ImportResult(Wire, frozen=True, kw_only=True):
     session: Id
     revision: Revision
     entries: Count
     skipped: Count
 
 
-class AttachParams(Wire, kw_only=True):
+class AttachParams(Wire, frozen=True, kw_only=True):
     target: Maybe[Target] = UNSET
     require_policy: Maybe[PolicyName] = UNSET
     history_limit: Maybe[PageLimit] = UNSET
 
 
-class AttachResult(Wire, kw_only=True):
+class AttachResult(Wire, frozen=True, kw_only=True):
     snapshot: SessionSnapshot
 
 
-class RevisionResult(Wire, kw_only=True):
+class RevisionResult(Wire, frozen=True, kw_only=True):
     revision: Revision
 
 
-class Image(Wire, kw_only=True):
+class Image(Wire, frozen=True, kw_only=True):
     media_type: Label
     data: Base64
 
 
-class PromptParams(Wire, kw_only=True):
+class PromptParams(Wire, frozen=True, kw_only=True):
     text: NonEmpty
     images: Maybe[list[Image]] = UNSET
 
 
-class RunResult(Wire, kw_only=True):
+class RunResult(Wire, frozen=True, kw_only=True):
     """``runId``: admitted or started, never finished."""
 
     run_id: Id
 
 
-class QueuedResult(Wire, kw_only=True):
+class QueuedResult(Wire, frozen=True, kw_only=True):
     """Either ``itemId`` or ``status: "handled"``, never both."""
 
     item_id: Maybe[Id] = UNSET
     status: Maybe[Literal["handled"]] = UNSET
 
 
-class CancelParams(Wire, kw_only=True):
+class CancelParams(Wire, frozen=True, kw_only=True):
     run_id: Maybe[Id] = UNSET
     queue: Maybe[bool] = UNSET
 
 
-class CancelResult(Wire, kw_only=True):
+class CancelResult(Wire, frozen=True, kw_only=True):
     """``returned``: the texts of queued items that were dropped."""
 
     cancelled: bool
     returned: Maybe[list[Text]] = UNSET
 
 
-class SetModelParams(Wire, kw_only=True):
+class SetModelParams(Wire, frozen=True, kw_only=True):
     model: Label
 
 
-class SetThinkingParams(Wire, kw_only=True):
+class SetThinkingParams(Wire, frozen=True, kw_only=True):
     level: Thinking
 
 
-class ModelResult(Wire, kw_only=True):
+class ModelResult(Wire, frozen=True, kw_only=True):
     model: Maybe[Label] = UNSET
     thinking: Maybe[Thinking] = UNSET
 
 
-class CompactParams(Wire, kw_only=True):
+class CompactParams(Wire, frozen=True, kw_only=True):
     instructions: Maybe[Text] = UNSET
 
 
-class ForkFrom(Wire, kw_only=True):
+class ForkFrom(Wire, frozen=True, kw_only=True):
     entry: Maybe[Id] = UNSET
     position: Maybe[Count] = UNSET
 
 
-class ForkParams(Wire, kw_only=True):
+class ForkParams(Wire, frozen=True, kw_only=True):
     source: ForkFrom = field(name="from")
     name: Maybe[Label] = UNSET
 
 
-class ForkResult(Wire, kw_only=True):
+class ForkResult(Wire, frozen=True, kw_only=True):
     session: Id
     text: Text
 
 
-class CommandParams(Wire, kw_only=True):
+class CommandParams(Wire, frozen=True, kw_only=True):
     name: Label
     arguments: Maybe[Text] = UNSET
 
 
-class CommandResult(Wire, kw_only=True):
+class CommandResult(Wire, frozen=True, kw_only=True):
     run_id: Maybe[Id] = UNSET
     status: Maybe[Literal["handled"]] = UNSET
 
 
-class AnswerParams(Wire, kw_only=True):
+class AnswerParams(Wire, frozen=True, kw_only=True):
     interaction: Id
     answer: JsonObject
 
 
-class AnswerResult(Wire, kw_only=True):
+class AnswerResult(Wire, frozen=True, kw_only=True):
     state: InteractionState
 
 
-class UiActionParams(Wire, kw_only=True):
+class UiActionParams(Wire, frozen=True, kw_only=True):
     element: Id
     revision: Revision
     action: Id
@@ -311,12 +313,12 @@ class UiActionParams(Wire, kw_only=True):
     values: Maybe[JsonObject] = UNSET
 
 
-class PtySize(Wire, kw_only=True):
+class PtySize(Wire, frozen=True, kw_only=True):
     columns: Annotated[int, Meta(ge=1, le=1000)]
     rows: Annotated[int, Meta(ge=1, le=1000)]
 
 
-class ShellParams(Wire, kw_only=True):
+class ShellParams(Wire, frozen=True, kw_only=True):
     """``share``: put the output in the agent's context. ``cwd``: an existing absolute folder."""
 
     command: NonEmpty
@@ -325,20 +327,20 @@ class ShellParams(Wire, kw_only=True):
     share: Maybe[bool] = UNSET
 
 
-class ShellResult(Wire, kw_only=True):
+class ShellResult(Wire, frozen=True, kw_only=True):
     process: Id
 
 
-class RenameParams(Wire, kw_only=True):
+class RenameParams(Wire, frozen=True, kw_only=True):
     name: Label
 
 
-class PageParams(Wire, kw_only=True):
+class PageParams(Wire, frozen=True, kw_only=True):
     cursor: Maybe[Cursor] = UNSET
     limit: Maybe[PageLimit] = UNSET
 
 
-class TreeRow(Wire, kw_only=True):
+class TreeRow(Wire, frozen=True, kw_only=True):
     id: Id
     kind: Label
     at: Instant
@@ -347,51 +349,51 @@ class TreeRow(Wire, kw_only=True):
     label: Maybe[Label] = UNSET
 
 
-class TreePage(Wire, kw_only=True):
+class TreePage(Wire, frozen=True, kw_only=True):
     items: list[TreeRow]
     leaf: Union[Id, None] = None
     next_cursor: Maybe[Cursor] = UNSET
 
 
-class BranchSelectParams(Wire, kw_only=True):
+class BranchSelectParams(Wire, frozen=True, kw_only=True):
     entry: Id
     expected_revision: Maybe[Revision] = UNSET
 
 
-class BranchSelectResult(Wire, kw_only=True):
+class BranchSelectResult(Wire, frozen=True, kw_only=True):
     revision: Revision
     leaf: Id
 
 
-class LabelParams(Wire, kw_only=True):
+class LabelParams(Wire, frozen=True, kw_only=True):
     entry: Id
     label: Union[Label, None]
     expected_revision: Maybe[Revision] = UNSET
 
 
-class CloneParams(Wire, kw_only=True):
+class CloneParams(Wire, frozen=True, kw_only=True):
     name: Maybe[Label] = UNSET
 
 
-class SessionOnlyResult(Wire, kw_only=True):
+class SessionOnlyResult(Wire, frozen=True, kw_only=True):
     session: Id
 
 
-class ExportParams(Wire, kw_only=True):
+class ExportParams(Wire, frozen=True, kw_only=True):
     format: Literal["jsonl", "markdown", "html"]
     cursor: Maybe[Cursor] = UNSET
 
 
-class ExportPage(Wire, kw_only=True):
+class ExportPage(Wire, frozen=True, kw_only=True):
     data: str
     next_cursor: Maybe[Cursor] = UNSET
 
 
-class DeleteParams(Wire, kw_only=True):
+class DeleteParams(Wire, frozen=True, kw_only=True):
     expected_revision: Revision
 
 
-class HistoryParams(Wire, kw_only=True):
+class HistoryParams(Wire, frozen=True, kw_only=True):
     """Pages go back in time. ``entry``: the page that ends with that entry of the captured branch."""
 
     cursor: Maybe[Cursor] = UNSET
@@ -399,80 +401,83 @@ class HistoryParams(Wire, kw_only=True):
     limit: Maybe[PageLimit] = UNSET
 
 
-class HistoryPage(Wire, kw_only=True):
+class HistoryPage(Wire, frozen=True, kw_only=True):
     """Oldest first within the page."""
 
     items: list[Entry]
     next_cursor: Maybe[Cursor] = UNSET
 
 
-class QueueUpdateParams(Wire, kw_only=True):
+class QueueUpdateParams(Wire, frozen=True, kw_only=True):
     item: Id
     action: Literal["remove", "move"]
     before: Maybe[Id] = UNSET
 
 
-class ConfigGetParams(Wire, kw_only=True):
+class ConfigGetParams(Wire, frozen=True, kw_only=True):
     keys: Maybe[list[Label]] = UNSET
 
 
-class ConfigGetResult(Wire, kw_only=True):
+class ConfigGetResult(Wire, frozen=True, kw_only=True):
     values: JsonObject
     stored: JsonObject
 
 
-class ConfigSetParams(Wire, kw_only=True):
+class ConfigSetParams(Wire, frozen=True, kw_only=True):
     values: JsonObject
 
 
-class ConfigSetResult(Wire, kw_only=True):
+class ConfigSetResult(Wire, frozen=True, kw_only=True):
     values: JsonObject
 
 
-# child executions and processes ---------------------------------------------------------------------------------
+# child executions and processes
+# ---------------------------------------------------------------------------------
 
 
-class ExecutionsListParams(Wire, kw_only=True):
+class ExecutionsListParams(Wire, frozen=True, kw_only=True):
     cursor: Maybe[Cursor] = UNSET
     limit: Maybe[PageLimit] = UNSET
     state: Maybe[ExecutionState] = UNSET
 
 
-class ExecutionsPage(Wire, kw_only=True):
+class ExecutionsPage(Wire, frozen=True, kw_only=True):
     items: list[ExecutionRow]
     next_cursor: Maybe[Cursor] = UNSET
 
 
-class ExecutionReadParams(Wire, kw_only=True):
+class ExecutionReadParams(Wire, frozen=True, kw_only=True):
     execution: Id
     cursor: Maybe[Cursor] = UNSET
     limit: Maybe[PageLimit] = UNSET
 
 
-class ExecutionSteerParams(Wire, kw_only=True):
+class ExecutionSteerParams(Wire, frozen=True, kw_only=True):
     execution: Id
     text: NonEmpty
     images: Maybe[list[Image]] = UNSET
 
 
-class ExecutionCancelParams(Wire, kw_only=True):
+class ExecutionCancelParams(Wire, frozen=True, kw_only=True):
     execution: Id
 
 
-class ProcessesPage(Wire, kw_only=True):
+class ProcessesPage(Wire, frozen=True, kw_only=True):
     items: list[ProcessRow]
     next_cursor: Maybe[Cursor] = UNSET
 
 
-class ProcessReadParams(Wire, kw_only=True):
+class ProcessReadParams(Wire, frozen=True, kw_only=True):
     process: Id
     offset: Count
     limit: Maybe[Annotated[int, Meta(ge=1, le=LIMITS.process_read_bytes)]] = UNSET
     wait_ms: Maybe[Annotated[int, Meta(ge=0, le=30_000)]] = UNSET
 
 
-class ProcessReadResult(Wire, kw_only=True):
-    """``data`` begins at ``offset``, which is ``start`` where older output is gone. ``eof``: ended, and all read."""
+class ProcessReadResult(Wire, frozen=True, kw_only=True):
+    """``data`` begins at ``offset``, which is ``start`` where older output is gone. ``eof``: ended, and all
+    read.
+    """
 
     data: Base64
     offset: Count
@@ -482,26 +487,26 @@ class ProcessReadResult(Wire, kw_only=True):
     eof: bool
 
 
-class ProcessWriteParams(Wire, kw_only=True):
+class ProcessWriteParams(Wire, frozen=True, kw_only=True):
     process: Id
     data: Base64
 
 
-class ProcessWriteResult(Wire, kw_only=True):
+class ProcessWriteResult(Wire, frozen=True, kw_only=True):
     written: Count
 
 
-class ProcessResizeParams(Wire, kw_only=True):
+class ProcessResizeParams(Wire, frozen=True, kw_only=True):
     process: Id
     columns: Annotated[int, Meta(ge=1, le=1000)]
     rows: Annotated[int, Meta(ge=1, le=1000)]
 
 
-class ProcessStopParams(Wire, kw_only=True):
+class ProcessStopParams(Wire, frozen=True, kw_only=True):
     process: Id
     signal: Maybe[Literal["int", "term", "kill"]] = UNSET
     grace_ms: Maybe[Annotated[int, Meta(ge=0, le=60_000)]] = UNSET
 
 
-class ProcessStopResult(Wire, kw_only=True):
+class ProcessStopResult(Wire, frozen=True, kw_only=True):
     state: ProcessState

@@ -1,11 +1,12 @@
-"""Plain JSON into typed shapes: the walk that every parser starts with, and the conversion (session protocol §1, §3).
+"""Plain JSON into typed shapes: the walk that every parser starts with, and the conversion (session protocol
+§1, §3).
 
-The walk makes an integral float the integer that it is (a browser cannot tell ``1.0`` from ``1``) and refuses what
-JSON over this wire may not hold: numbers beyond 2^53 − 1, NaN, lone surrogates, more than 32 levels. It never
-changes its input.
+The walk makes an integral float the integer that it is (a browser cannot tell ``1.0`` from ``1``) and refuses
+what JSON over this wire may not hold: numbers beyond 2^53 − 1, NaN, lone surrogates, more than 32 levels. It
+never changes its input.
 """
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -20,7 +21,7 @@ def plain(value: Any, depth: int = 0, path: str = "") -> Json:
     """``value`` as normalised plain JSON (a copy where anything changed). Raises ``invalid_request``."""
     if value is None or value is True or value is False:
         return value
-    kind = type(value)
+    kind = cast(type[Any], type(value))
     if kind is str:
         if not value.isascii():
             try:

@@ -1,4 +1,6 @@
-"""Requests that happen once: their canonical identity, and how long their records are kept (session protocol §8)."""
+"""Requests that happen once: their canonical identity, and how long their records are kept (session protocol
+§8).
+"""
 
 from typing import Literal
 
@@ -20,7 +22,7 @@ from felan_core.protocol.ids import uuid7_time
 Comparison = Literal["same", "conflict", "unavailable"]
 
 
-class StoredRequestRecord(Wire, kw_only=True):
+class StoredRequestRecord(Wire, frozen=True, kw_only=True):
     """A request as it is kept. ``payload``: the whole canonical string. ``reply`` absent: not finished."""
 
     id: Id
@@ -35,7 +37,9 @@ class StoredRequestRecord(Wire, kw_only=True):
 
 
 def canonical_request_payload(op: str, session: str | None, params: msgspec.Struct) -> str:
-    """Canonical JSON (RFC 8785) of the normalised meaning, without id and wire version; no defaults filled in."""
+    """Canonical JSON (RFC 8785) of the normalised meaning, without id and wire version; no defaults filled
+    in.
+    """
     import rfc8785  # loaded at first use: a reader that sends no mutation never pays for it
 
     meaning: JsonObject = {"op": op, "params": msgspec.to_builtins(params)}

@@ -1,8 +1,8 @@
 """The one reducer: a session's state, and what each event does to it (session protocol §7).
 
 Host and client hold the same ``SessionState``. On the host an event is the only way to change it, so what a
-client's replica shows cannot drift from what is stored. Entries are kept by ``seq``; the host keeps the newest
-page alone, a client what it has seen.
+client's replica shows cannot drift from what is stored. Entries are kept by ``seq``; the host keeps the
+newest page alone, a client what it has seen.
 """
 
 from bisect import bisect_left, insort
@@ -98,7 +98,7 @@ class Entries:
     def __len__(self) -> int:
         return len(self._order)
 
-    def __iter__(self):  # noqa: ANN204 - an iterator of Entry
+    def __iter__(self):
         return iter(self.newest(len(self._order)))
 
 
@@ -173,7 +173,9 @@ class SessionState:
     def to_snapshot(
         self, *, history_limit: int, cursor: Maybe[str], streams: list[StreamPrefix]
     ) -> SessionSnapshot:
-        """What a client needs to show the session: the newest ``history_limit`` entries, and every running tool."""
+        """What a client needs to show the session: the newest ``history_limit`` entries, and every running
+        tool.
+        """
         history = self.entries.newest(history_limit)
         shown = {entry.id for entry in history}
         tools = [one for one in self.entries if isinstance(one, ToolEntry) and one.state == "running"]
@@ -253,5 +255,8 @@ class SessionState:
 
     def _complete(self, entry: Entry) -> None:
         self.entries.put(entry)
+        newest = self.entries.newest(1)
+        if newest and newest[0].id == entry.id:
+            self.branch = Branch(leaf=entry.id)
         for key in [key for key in self.completion_only if key[0] == entry.id]:
             del self.completion_only[key]

@@ -1,4 +1,6 @@
-"""The session's state as a client sees it: snapshot, rows, queue, runs, processes, catalogue (session protocol §7)."""
+"""The session's state as a client sees it: snapshot, rows, queue, runs, processes, catalogue (session
+protocol §7).
+"""
 
 from typing import Annotated, Literal, Union
 
@@ -31,7 +33,7 @@ Thinking = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
 PolicyName = Literal["default", "acp-strict"]
 
 
-class SessionRow(Wire, kw_only=True):
+class SessionRow(Wire, frozen=True, kw_only=True):
     """One row of ``sessions.list``. ``waiting``: how many interactions wait for an answer."""
 
     id: Id
@@ -47,7 +49,7 @@ class SessionRow(Wire, kw_only=True):
     model: Maybe[Label] = UNSET
 
 
-class Run(Wire, kw_only=True):
+class Run(Wire, frozen=True, kw_only=True):
     """A run that is under way."""
 
     id: Id
@@ -55,7 +57,7 @@ class Run(Wire, kw_only=True):
     origin: AnyOrigin
 
 
-class QueueItem(Wire, kw_only=True):
+class QueueItem(Wire, frozen=True, kw_only=True):
     id: Id
     text: Text
     mode: Literal["steer", "follow_up"]
@@ -63,14 +65,16 @@ class QueueItem(Wire, kw_only=True):
     origin: AnyOrigin
 
 
-class Queue(Wire, kw_only=True):
-    """``held``: nothing is taken from it until somebody sends or releases (after a cancel or a failed turn)."""
+class Queue(Wire, frozen=True, kw_only=True):
+    """``held``: nothing is taken from it until somebody sends or releases (after a cancel or a failed
+    turn).
+    """
 
     items: Annotated[list[QueueItem], Meta(max_length=LIMITS.page_entries)]
     held: bool
 
 
-class Command(Wire, kw_only=True):
+class Command(Wire, frozen=True, kw_only=True):
     """A registered extension, skill or agent command, called with ``command.invoke``."""
 
     name: Label
@@ -78,19 +82,19 @@ class Command(Wire, kw_only=True):
     hint: Maybe[Label] = UNSET
 
 
-class ToolSpec(Wire, kw_only=True):
+class ToolSpec(Wire, frozen=True, kw_only=True):
     name: Label
     description: Maybe[Text] = UNSET
     parameters: Maybe[JsonObject] = UNSET
 
 
-class Model(Wire, kw_only=True):
+class Model(Wire, frozen=True, kw_only=True):
     id: Id
     name: Label
     thinking: Maybe[list[Thinking]] = UNSET
 
 
-class AgentInfo(Wire, kw_only=True):
+class AgentInfo(Wire, frozen=True, kw_only=True):
     """Which backend the session has. ``memory``: whether it remembers the session's earlier turns."""
 
     kind: Label
@@ -99,7 +103,7 @@ class AgentInfo(Wire, kw_only=True):
     memory: bool
 
 
-class Catalogue(Wire, kw_only=True):
+class Catalogue(Wire, frozen=True, kw_only=True):
     """What this session can do. What its backend cannot do is not in ``operations``."""
 
     operations: list[Label]
@@ -108,25 +112,25 @@ class Catalogue(Wire, kw_only=True):
     models: list[Model]
 
 
-class Policy(Wire, kw_only=True):
+class Policy(Wire, frozen=True, kw_only=True):
     name: PolicyName
 
 
-class Blocker(Wire, kw_only=True):
+class Blocker(Wire, frozen=True, kw_only=True):
     """Why a new turn would not start now."""
 
     kind: Label
     message: Text
 
 
-class ProcessOutput(Wire, kw_only=True):
+class ProcessOutput(Wire, frozen=True, kw_only=True):
     """Absolute offsets in decoded bytes of what the spool still holds."""
 
     start: Count
     end: Count
 
 
-class ProcessRow(Wire, kw_only=True):
+class ProcessRow(Wire, frozen=True, kw_only=True):
     id: Id
     title: Label
     command: Text
@@ -141,7 +145,7 @@ class ProcessRow(Wire, kw_only=True):
     signal: Maybe[Label] = UNSET
 
 
-class ExecutionRow(Wire, kw_only=True):
+class ExecutionRow(Wire, frozen=True, kw_only=True):
     id: Id
     session: Id
     title: Label
@@ -150,20 +154,20 @@ class ExecutionRow(Wire, kw_only=True):
     ended_at: Maybe[Instant] = UNSET
 
 
-class Branch(Wire, kw_only=True):
+class Branch(Wire, frozen=True, kw_only=True):
     """The active branch. ``leaf`` absent: nothing was said yet."""
 
     leaf: Maybe[Id] = UNSET
 
 
-class History(Wire, kw_only=True):
+class History(Wire, frozen=True, kw_only=True):
     """The newest entries of the active branch, oldest first. ``cursor``: where older ones are to be had."""
 
     entries: Annotated[list[Entry], Meta(max_length=LIMITS.page_entries)]
     cursor: Maybe[Cursor] = UNSET
 
 
-class SessionHeader(Wire, kw_only=True):
+class SessionHeader(Wire, frozen=True, kw_only=True):
     """What ``session.updated`` replaces."""
 
     state: SessionState
@@ -178,7 +182,7 @@ class SessionHeader(Wire, kw_only=True):
 Listed = Meta(max_length=LIMITS.page_entries)
 
 
-class SessionSnapshot(Wire, kw_only=True):
+class SessionSnapshot(Wire, frozen=True, kw_only=True):
     """All that a client needs to show a session. No environment, no callbacks, no runtime objects."""
 
     session: Id

@@ -9,7 +9,7 @@ DeltaVerdict = Literal["start", "append", "duplicate", "gap", "ignore"]
 RevisionVerdict = Literal["next", "duplicate", "gap"]
 
 
-class StreamRef(Wire, kw_only=True):
+class StreamRef(Wire, frozen=True, kw_only=True):
     """Which stream: the message it belongs to, its id in that message, and its kind."""
 
     message: Id
@@ -17,17 +17,17 @@ class StreamRef(Wire, kw_only=True):
     kind: StreamKind
 
 
-class StreamPosition(StreamRef, kw_only=True):
+class StreamPosition(StreamRef, frozen=True, kw_only=True):
     """``offset`` counts Unicode scalar values, not UTF-16 units and not bytes."""
 
     offset: Count
 
 
-class StreamPrefix(StreamRef, kw_only=True):
+class StreamPrefix(StreamRef, frozen=True, kw_only=True):
     prefix: str
 
 
-class CompletionOnlyStream(StreamRef, kw_only=True):
+class CompletionOnlyStream(StreamRef, frozen=True, kw_only=True):
     reason: Literal["limit", "lost"]
 
 
@@ -81,7 +81,7 @@ def classify_text_delta(state: StreamState, position: StreamPosition, text: str)
 
     Only the delta's own slice of the prefix is compared; the reducer's state is not changed.
     """
-    if state == COMPLETED or state == COMPLETION_ONLY:
+    if state in (COMPLETED, COMPLETION_ONLY):
         return "ignore"
     if state is None or isinstance(state, str):
         return "start" if position.offset == 0 else "gap"

@@ -1,0 +1,300 @@
+"""SessionActor: one session, one queue, one order. Every change is an event, on disk before anyone is told.
+
+A job runs alone: what it reads cannot change under it. Between sessions nothing waits. A job must not wait
+for another job of its own session (``do`` inside a job would wait for itself).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from felan_core.host.call import Call
+from felan_core.host.connection import Connection
+from felan_core.host.services import Services
+from felan_core.protocol.base import LIMITS, UNSET, JsonObject, given
+from felan_core.protocol.entries import NoticeEntry
+from felan_core.protocol.envelopes import EventFrame, TextFrame
+from felan_core.protocol.errors import ProtocolError
+from felan_core.protocol.events import (
+    InteractionUpdated,
+    KnownEvent,
+    MessageCompleted,
+    PresentationRemoved,
+    PresentationUpdated,
+    ProcessUpdated,
+    SessionUpdated,
+    ToolUpdated,
+)
+from felan_core.protocol.framing import encode_frame
+from felan_core.protocol.reducer import OPEN_STATES, SessionState
+from felan_core.protocol.session import Catalogue, Policy
+from felan_core.protocol.session import SessionState as StateName
+from felan_core.protocol.streams import StreamPosition
+from felan_core.store.batch import Batch
+from felan_core.store.errors import StoreError
+from felan_core.store.rows import LoadedSession, SessionRecord
+
+R = TypeVar("R")
+Job = Callable[[], Awaitable[Any]]
+KEPT_ENTRIES: Final = LIMITS.page_entries
+_EMPTY: Final = Catalogue(operations=[], commands=[], tools=[], models=[])
+
+
+class SessionActor:
+    """The state of a session, its jobs, its subscribers. What a session *does* is in its parts (``turns``
+    …).
+    """
+
+    def __init__(self, services: Services, loaded: LoadedSession) -> None:
+        self.services = services
+        record = loaded.record
+        self.id = record.id
+        self.root = record.root
+        self.cwd = record.cwd
+        self.settings = record.settings
+        self.instructions = record.instructions
+        self.memory = record.memory
+        self.next_seq = record.next_seq
+        self.more_history = loaded.more
+        self.resumes: dict[str, JsonObject] = {
+            one.interaction.id: one.resume for one in loaded.interactions if one.resume is not None
+        }
+        self.state = self._state_of(loaded)
+        self.streams: Callable[[], list[Any]] = list
+        self._subscribers: set[Connection] = set()
+        self._jobs: asyncio.Queue[tuple[Job, asyncio.Future[Any]]] = asyncio.Queue()
+        self._task: asyncio.Task[None] | None = None
+
+    @staticmethod
+    def _state_of(loaded: LoadedSession) -> SessionState:
+        record = loaded.record
+        return SessionState(
+            session=record.id,
+            root=record.root,
+            parent=record.parent or UNSET,
+            created_at=record.created_at,
+            revision=record.revision,
+            header=record.header,
+            queue=record.queue,
+            catalogue=_EMPTY,
+            policy=Policy(name="acp-strict" if record.policy == "acp-strict" else "default"),
+            run=record.run,
+            entries=[*loaded.running_tools, *loaded.entries],
+            interactions=[one.interaction for one in loaded.interactions],
+            processes=loaded.processes,
+            presentation=loaded.elements,
+        )
+
+    # jobs
+    # -------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to take jobs."""
+        self._task = asyncio.create_task(self._work(), name=f"felan-session-{self.id}")
+
+    async def stop(self) -> None:
+        """Finish the jobs that wait, then take no more."""
+        if self._task is not None:
+            await self._jobs.join()
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+
+    def do(self, job: Callable[[], Awaitable[R]]) -> "asyncio.Future[R]":
+        """Queue ``job``; its outcome. The job runs also when nobody waits for it any more."""
+        done: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        self._jobs.put_nowait((job, done))
+        return done
+
+    def later(self, job: Callable[[], Awaitable[None]], what: str) -> None:
+        """Queue a job that nobody waits for; a fault in it is reported."""
+
+        async def guarded() -> None:
+            try:
+                await job()
+            except (StoreError, ProtocolError) as error:
+                self.services.report(error, what)
+
+        self.do(guarded)
+
+    async def _work(self) -> None:
+        while True:
+            job, done = await self._jobs.get()
+            try:
+                result = await job()
+            except asyncio.CancelledError:
+                done.cancel()
+                raise
+            except BaseException as error:
+                if done.done():
+                    self.services.report(error, f"session {self.id}")
+                else:
+                    done.set_exception(error)
+                    done.exception()
+            else:
+                if not done.done():
+                    done.set_result(result)
+            finally:
+                self._jobs.task_done()
+
+    # changes
+    # ----------------------------------------------------------------------------------------------------
+
+    async def commit(
+        self,
+        *events: KnownEvent,
+        settle: tuple[Call, msgspec.Struct] | None = None,
+        resumes: Mapping[str, JsonObject | None] | None = None,
+    ) -> None:
+        """Take ``events``: next revisions, one transaction, then everybody is told. Inside a job alone.
+
+        ``settle`` puts a request's record and reply into the transaction. ``resumes`` keeps or drops what a
+        backend needs to go on after an interaction. Raises ``StoreError``; then nothing has changed.
+        """
+        batch = Batch()
+        told: list[tuple[KnownEvent, int]] = []
+        for interaction, resume in (resumes or {}).items():
+            if resume is None:
+                self.resumes.pop(interaction, None)
+            else:
+                self.resumes[interaction] = resume
+        for event in events:
+            told.append(self._take(event, batch))
+        header = msgspec.structs.replace(self.state.header, state=self._state_name())
+        if header != self.state.header:
+            told.append(self._take(SessionUpdated(header=header), batch))
+        now = self.services.clock()
+        batch.put_session(self.record(now))
+        if settle is not None:
+            call, result = settle
+            call.settle(batch, result)
+        try:
+            await self.services.store.write(batch)
+        except StoreError:
+            await self._reload()
+            raise
+        self.state.entries.drop_oldest(KEPT_ENTRIES)
+        for event, revision in told:
+            self._tell(encode_frame(EventFrame(session=self.id, revision=revision, at=now, event=event)))
+
+    def _take(self, event: KnownEvent, batch: Batch) -> tuple[KnownEvent, int]:
+        revision = self.state.revision + 1
+        if isinstance(event, PresentationUpdated):
+            element = msgspec.structs.replace(event.element, revision=revision)
+            event = PresentationUpdated(element=element)
+        self.state.apply(event, revision)
+        match event:
+            case MessageCompleted():
+                batch.put_entry(self.id, event.entry)
+            case ToolUpdated():
+                batch.put_entry(self.id, event.tool)
+            case InteractionUpdated():
+                batch.put_interaction(self.id, event.interaction, self.resumes.get(event.interaction.id))
+            case PresentationUpdated():
+                batch.put_element(self.id, event.element)
+            case PresentationRemoved():
+                batch.remove_element(self.id, event.element)
+            case ProcessUpdated():
+                batch.put_process(self.id, event.process)
+            case _:
+                pass
+        return event, revision
+
+    def _state_name(self) -> StateName:
+        if self.state.header.state == "closed":
+            return "closed"
+        if any(one.state == "waiting" for one in self.state.interactions.values()):
+            return "waiting"
+        return "running" if self.state.run is not None else "idle"
+
+    async def _reload(self) -> None:
+        """After a write that failed: back to what is on disk, and every subscriber starts anew."""
+        loaded = await self.services.store.load_session(self.id, KEPT_ENTRIES)
+        if loaded is not None:
+            catalogue = self.state.catalogue
+            self.state = self._state_of(loaded)
+            self.state.catalogue = catalogue
+            self.next_seq = max(self.next_seq, loaded.record.next_seq)
+        for connection in list(self._subscribers):
+            self.unsubscribe(connection)
+            connection.attached.discard(self.id)
+            connection.resync(self.id, "the host could not store a change")
+
+    def record(self, now: int) -> SessionRecord:
+        """The session's row as of now."""
+        state = self.state
+        return SessionRecord(
+            id=self.id,
+            root=self.root,
+            parent=state.parent or None,
+            created_at=state.created_at,
+            updated_at=now,
+            revision=state.revision,
+            next_seq=self.next_seq,
+            cwd=self.cwd,
+            name=state.header.name or None,
+            header=state.header,
+            queue=state.queue,
+            run=state.run,
+            settings=self.settings,
+            memory=self.memory,
+            instructions=self.instructions,
+            policy=state.policy.name,
+            leaf=given(state.branch.leaf, "") or None,
+            waiting=sum(one.state in OPEN_STATES for one in state.interactions.values()),
+        )
+
+    def take_seq(self) -> int:
+        """The place of the next entry."""
+        seq = self.next_seq
+        self.next_seq += 1
+        return seq
+
+    def stamp(self) -> JsonObject:
+        """What every new entry has: id, seq, instant, parent, run."""
+        return {
+            "id": self.services.new_id(),
+            "seq": self.take_seq(),
+            "at": self.services.clock(),
+            "parent": self.state.branch.leaf,
+            "run": self.state.run.id if self.state.run else UNSET,
+        }
+
+    # subscribers
+    # ------------------------------------------------------------------------------------------------
+
+    def subscribe(self, connection: Connection) -> None:
+        """From now on ``connection`` gets every event and delta. Attaching again replaces the
+        subscription.
+        """
+        connection.outbox.forget(self.id)
+        self._subscribers.add(connection)
+        connection.attached.add(self.id)
+
+    def unsubscribe(self, connection: Connection) -> None:
+        """Nothing more of this session goes to ``connection``."""
+        self._subscribers.discard(connection)
+
+    def tell_text(self, position: StreamPosition, text: str) -> None:
+        """Fan out one delta, encoded once."""
+        self._tell(encode_frame(TextFrame(session=self.id, stream=position, text=text)))
+
+    def _tell(self, frame: bytes) -> None:
+        for connection in list(self._subscribers):
+            connection.outbox.tell(frame, self.id)
+
+
+def notice_entry(
+    actor: SessionActor, tone: str, title: str, text: str = "", details: str = ""
+) -> MessageCompleted:
+    """A host's own word in the transcript."""
+    entry = NoticeEntry(
+        **actor.stamp(),
+        tone=tone,  # pyright: ignore[reportArgumentType] the caller's tone is the struct's literal
+        title=title[: LIMITS.label_bytes],
+        text=text or UNSET,
+        details=details or UNSET,
+    )
+    return MessageCompleted(entry=entry)

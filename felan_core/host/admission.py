@@ -1,0 +1,191 @@
+"""Admission: who may ask what, and that a mutation happens once (session protocol §3 "order", §8).
+
+The checks run in the contract's order. Everything up to the record look-up happens in the order of the
+frames; what comes after runs beside the connection.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from felan_core.host.call import Call, accepted, refused
+from felan_core.host.connection import Connection
+from felan_core.protocol import (
+    LIMITS,
+    UNSET,
+    ProtocolError,
+    Request,
+    StoredRequestRecord,
+    canonical_request_payload,
+    compare_request_payload,
+    normalise_mutation_id,
+    operation_named,
+    parse_client_envelope,
+    parse_operation_params,
+    request_retain_until,
+)
+from felan_core.protocol.base import JsonObject
+from felan_core.protocol.errors import invalid
+from felan_core.protocol.framing import encode_frame
+from felan_core.store.errors import StoreError
+from felan_core.store.store import Store
+
+Handler = Callable[[Call], Awaitable[msgspec.Struct]]
+
+
+class Admission:
+    """The gate before the handlers. ``handlers``: operation → what does it; the rest is unsupported here."""
+
+    def __init__(
+        self,
+        store: Store,
+        handlers: dict[str, Handler],
+        *,
+        clock: Callable[[], int],
+        draining: Callable[[], bool],
+        report: Callable[[BaseException, str], None],
+    ) -> None:
+        self._store = store
+        self._handlers = handlers
+        self._clock = clock
+        self._draining = draining
+        self._report = report
+        self._running: dict[str, tuple[StoredRequestRecord, asyncio.Future[JsonObject]]] = {}
+
+    @property
+    def operations(self) -> list[str]:
+        """The operations that are implemented here."""
+        return sorted(self._handlers)
+
+    async def admit(self, connection: Connection, raw: JsonObject) -> Awaitable[None] | None:
+        """Check one frame; the effect that is still to run, or None where the reply is queued already."""
+        try:
+            request = parse_client_envelope(raw)
+        except ProtocolError as error:
+            identity = raw.get("id")
+            if not isinstance(identity, str) or not identity or len(identity) > LIMITS.id_bytes:
+                raise
+            self._refuse(connection, identity, error)
+            return None
+        try:
+            return await self._admit(connection, request)
+        except ProtocolError as error:
+            self._refuse(connection, request.id, error)
+        except StoreError as error:
+            self._refuse(connection, request.id, ProtocolError("storage_failure", str(error)))
+        return None
+
+    async def _admit(self, connection: Connection, request: Request) -> Awaitable[None] | None:
+        operation = operation_named(request.op)
+        if connection.greeted == (request.op == "hello"):
+            raise invalid("hello: must be the first request, and comes once")
+        params = parse_operation_params(request.op, request.params)
+        record: StoredRequestRecord | None = None
+        now = self._clock()
+        session = request.session or None
+        if operation.mutates:
+            identity = normalise_mutation_id(request.id)
+            record = StoredRequestRecord(
+                id=identity,
+                principal=connection.principal.id,
+                op=request.op,
+                session=session or UNSET,
+                payload=canonical_request_payload(request.op, session, params),
+                admitted_at=now,
+                retain_until=request_retain_until(identity, now),
+            )
+            known = await self._known(connection, request.id, record)
+            if known is not None:
+                return known
+        if request.op not in self._handlers:
+            raise ProtocolError("unsupported_operation", f"op: {request.op} is not available at this host")
+        if self._draining() and operation.durability == "record":
+            raise ProtocolError("unavailable", "the host is draining and takes no new work", retryable=True)
+        if connection.in_flight >= LIMITS.in_flight_requests:
+            raise ProtocolError("busy", "too many requests without a reply", retryable=True)
+        if record is not None:
+            await self._check_capacity(operation.durability, session)
+        call = Call(
+            operation=operation,
+            params=params,
+            session=session,
+            re=request.id,
+            connection=connection,
+            record=record,
+            store=self._store,
+            now=now,
+        )
+        connection.in_flight += 1
+        if record is not None:
+            self._running[record.id] = record, asyncio.get_running_loop().create_future()
+        return self._perform(call)
+
+    async def _known(
+        self, connection: Connection, re: str, record: StoredRequestRecord
+    ) -> Awaitable[None] | None:
+        """The reply of an earlier request with this id: the stored one, or the one that is under way."""
+        running = self._running.get(record.id)
+        stored = running[0] if running else await self._store.request(record.id)
+        if stored is None:
+            return None
+        same = compare_request_payload(stored, record.payload) == "same"
+        if not same or stored.principal != record.principal:
+            raise ProtocolError("request_conflict", "id: another request has this id")
+
+        async def replay() -> None:
+            if running is not None:
+                reply = await asyncio.shield(running[1])
+            elif isinstance(stored.reply, dict):
+                reply = stored.reply
+            else:
+                error = ProtocolError("indeterminate", "the host ended before it knew what became of this")
+                reply = refused(re, error)
+            connection.outbox.reply(encode_frame({**reply, "re": re}))
+
+        return replay()
+
+    async def _check_capacity(self, durability: str, session: str | None) -> None:
+        of_session, of_namespace = await self._store.request_counts(session)
+        reserved = 0 if durability == "control" else LIMITS.reserved_control_slots
+        full = of_namespace >= LIMITS.requests_per_namespace - reserved
+        if full or (durability != "control" and session and of_session >= LIMITS.requests_per_session):
+            raise ProtocolError("request_capacity", "no room for another request record", retryable=True)
+
+    async def _perform(self, call: Call) -> None:
+        reply: JsonObject
+        try:
+            result = await self._handlers[call.operation.name](call)
+            reply = accepted(call.re, result)
+            await call.conclude(reply, accepted=True)
+        except ProtocolError as error:
+            reply = await self._failed(call, error)
+        except StoreError as error:
+            reply = await self._failed(call, ProtocolError("storage_failure", str(error)))
+        except asyncio.CancelledError:
+            self._finish(call, refused(call.re, ProtocolError("indeterminate", "the host is ending")))
+            raise
+        except Exception as error:
+            self._report(error, call.operation.name)
+            reply = await self._failed(call, ProtocolError("unavailable", "the host failed at this request"))
+        self._finish(call, reply)
+        if not call.replied:
+            call.connection.outbox.reply(encode_frame(reply))
+
+    async def _failed(self, call: Call, error: ProtocolError) -> JsonObject:
+        reply = refused(call.re, error)
+        try:
+            await call.conclude(reply, accepted=False)
+        except StoreError as failure:
+            self._report(failure, call.operation.name)
+        return reply
+
+    def _finish(self, call: Call, reply: JsonObject) -> None:
+        call.connection.in_flight -= 1
+        if call.record is not None:
+            _, future = self._running.pop(call.record.id)
+            if not future.done():
+                future.set_result(reply)
+
+    def _refuse(self, connection: Connection, re: str, error: ProtocolError) -> None:
+        connection.outbox.reply(encode_frame(refused(re, error)))

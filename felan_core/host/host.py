@@ -1,0 +1,357 @@
+"""Host: connections, admission, sessions. Where it runs (in the app, in a daemon) is not its business."""
+
+import asyncio
+import base64
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import msgspec
+
+from felan_core import __version__
+from felan_core.host.admission import Admission, Handler
+from felan_core.host.call import Call
+from felan_core.host.connection import Connection, Link
+from felan_core.host.cursors import parse_row_cursor, row_cursor
+from felan_core.host.panel import checked_folder, process_row
+from felan_core.host.services import Services
+from felan_core.host.session import LiveSession
+from felan_core.processes.errors import OffsetPastEnd, ProcessError, UnknownProcess
+from felan_core.processes.records import ProcessRecord
+from felan_core.protocol import INTERACTION_KINDS, LIMITS, PROTOCOL_VERSION, UNSET, ProtocolError, given
+from felan_core.protocol import operations as op
+from felan_core.protocol.base import Maybe
+from felan_core.protocol.errors import invalid
+from felan_core.protocol.session import AgentInfo, Lifecycle, Queue, SessionHeader, SessionRow
+from felan_core.store.batch import Batch
+from felan_core.store.rows import SessionRecord
+
+UI: Final = ("ui.status", "ui.progress", "ui.document", "ui.view", "ui.action")
+FEATURES: Final = ("sessions.create.instructions",)
+HEARTBEAT_MS: Final = 15_000
+DEFAULT_PAGE: Final = 64
+
+
+class Host:
+    """A session host on open services. ``serve`` takes a link, ``close`` ends all in good order."""
+
+    def __init__(self, services: Services, *, namespace: str, root: str) -> None:
+        self._services = services
+        self._namespace = namespace
+        self._root = root
+        self._instance = services.new_id()
+        self._started_at = services.clock()
+        self._lifecycle: Lifecycle = "starting"
+        self._connections: set[Connection] = set()
+        self._sessions: dict[str, asyncio.Task[LiveSession]] = {}
+        self._admission = Admission(
+            services.store,
+            self._handlers(),
+            clock=services.clock,
+            draining=lambda: self._lifecycle in ("draining", "stopping"),
+            report=services.report,
+        )
+
+    # life
+    # -------------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Put in order what an earlier host left in the middle, then take requests."""
+        for session in await self._services.store.open_sessions():
+            await self._live(session)
+        await self._services.store.purge_requests(self._services.clock())
+        self._lifecycle = "running"
+
+    def serve(self, link: Link, principal: op.Principal) -> Connection:
+        """Serve one client. ``principal`` is what the transport has authenticated."""
+        connection = Connection(
+            link,
+            principal=principal,
+            admit=self._admission.admit,
+            on_end=self._ended,
+            on_overflow=lambda one, session: self._unsubscribe(one, session),
+        )
+        self._connections.add(connection)
+        connection.start()
+        return connection
+
+    async def close(self) -> None:
+        """Drain and end: turns are interrupted, what can be deferred is, processes are stopped. Never
+        raises.
+        """
+        self._lifecycle = "draining"
+        lives = [task.result() for task in self._sessions.values() if task.done() and not task.exception()]
+        for outcome in await asyncio.gather(*(live.shut_down() for live in lives), return_exceptions=True):
+            if isinstance(outcome, BaseException):
+                self._services.report(outcome, "closing a session")
+        self._lifecycle = "stopping"
+        for connection in list(self._connections):
+            await connection.close()
+
+    def process_changed(self, record: ProcessRecord) -> None:
+        """The process table saw a change; called from the loop."""
+        task = self._sessions.get(record.owner)
+        if task is not None and task.done() and not task.exception():
+            live = task.result()
+            live.actor.later(lambda: live.process_changed(record), "a process")
+
+    async def _live(self, session: str) -> LiveSession:
+        """The session, brought up at first use. Raises ``not_found``."""
+        task = self._sessions.get(session)
+        if task is None:
+            task = self._sessions[session] = asyncio.create_task(self._bring_up(session))
+        try:
+            return await asyncio.shield(task)
+        except BaseException:
+            if task.done():
+                self._sessions.pop(session, None)
+            raise
+
+    async def _bring_up(self, session: str) -> LiveSession:
+        loaded = await self._services.store.load_session(session, LIMITS.page_entries)
+        if loaded is None:
+            raise ProtocolError("not_found", "session: there is none with this id")
+        live = LiveSession(self._services, loaded)
+        await live.open()
+        return live
+
+    def _ended(self, connection: Connection) -> None:
+        self._connections.discard(connection)
+        for session in list(connection.attached):
+            self._unsubscribe(connection, session)
+
+    def _unsubscribe(self, connection: Connection, session: str) -> None:
+        task = self._sessions.get(session)
+        if task is not None and task.done() and not task.exception():
+            task.result().actor.unsubscribe(connection)
+
+    # operations
+    # -------------------------------------------------------------------------------------------------
+
+    def _handlers(self) -> dict[str, Handler]:
+        def on_session(method: Callable[[LiveSession, Call, Any], Awaitable[msgspec.Struct]]) -> Handler:
+            async def handle(call: Call) -> msgspec.Struct:
+                return await method(await self._live(call.session or ""), call, call.params)
+
+            return handle
+
+        return {
+            "hello": self._hello,
+            "host.status": self._status,
+            "sessions.list": self._list,
+            "sessions.create": self._create,
+            "attach": self._attach,
+            "detach": on_session(lambda live, call, _: live.detach(call)),
+            "close": on_session(lambda live, call, _: live.close(call)),
+            "prompt": on_session(LiveSession.prompt),
+            "steer": on_session(LiveSession.steer),
+            "follow_up": on_session(LiveSession.follow_up),
+            "cancel": on_session(LiveSession.cancel),
+            "interaction.answer": on_session(LiveSession.answer),
+            "ui.action": on_session(LiveSession.act),
+            "shell.execute": on_session(LiveSession.shell),
+            "session.rename": on_session(LiveSession.rename),
+            "session.history": on_session(lambda live, _, params: live.history(params)),
+            "processes.list": self._processes,
+            "processes.read": self._read_process,
+            "processes.stop": self._stop_process,
+        }
+
+    async def _hello(self, call: Call) -> op.HelloResult:
+        params: op.HelloParams = call.params
+        if PROTOCOL_VERSION not in params.protocol_versions:
+            raise ProtocolError(
+                "protocol_mismatch",
+                f"protocolVersions: this host speaks {PROTOCOL_VERSION}",
+                details={"protocolVersions": [PROTOCOL_VERSION]},
+            )
+        if isinstance(params.target, op.Target):
+            here = (self._namespace, self._instance, self._root)
+            if (params.target.namespace, params.target.instance, params.target.root) != here:
+                raise ProtocolError("target_mismatch", "target: this is another host")
+        connection = call.connection
+        connection.greeted = True
+        connection.client = params.client
+        connection.capabilities = frozenset(given(params.capabilities, [])) & frozenset(UI)
+        connection.interactions = frozenset(given(params.interactions, [])) & frozenset(INTERACTION_KINDS)
+        return op.HelloResult(
+            protocol_version=PROTOCOL_VERSION,
+            host=op.HostInfo(
+                namespace=self._namespace,
+                instance=self._instance,
+                root=self._root,
+                version=__version__,
+                lifecycle=self._lifecycle,
+            ),
+            operations=self._admission.operations,
+            interactions=sorted(connection.interactions),
+            capabilities=op.Capabilities(ui=sorted(connection.capabilities), features=list(FEATURES)),
+            principal=connection.principal,
+            limits=op.HelloLimits(
+                frame_bytes=LIMITS.frame_bytes,
+                unsent_bytes=LIMITS.unsent_bytes,
+                in_flight_requests=LIMITS.in_flight_requests,
+                page_entries=LIMITS.page_entries,
+                page_bytes=LIMITS.page_bytes,
+                process_read_bytes=LIMITS.process_read_bytes,
+                process_write_bytes=LIMITS.process_write_bytes,
+                heartbeat_ms=HEARTBEAT_MS,
+            ),
+        )
+
+    async def _status(self, call: Call) -> op.HostStatusResult:
+        store = self._services.store
+        counts = await store.counts()
+        lives = [task.result() for task in self._sessions.values() if task.done() and not task.exception()]
+        return op.HostStatusResult(
+            lifecycle=self._lifecycle,
+            sessions=counts.sessions,
+            attachments=sum(len(connection.attached) for connection in self._connections),
+            runs=sum(live.actor.state.run is not None for live in lives),
+            processes=sum(record.state == "running" for record in self._services.processes.list()),
+            storage_bytes=await store.storage_bytes(),
+            started_at=self._started_at,
+        )
+
+    async def _list(self, call: Call) -> op.SessionsPage:
+        params: op.SessionsListParams = call.params
+        wanted = given(params.filter, op.SessionsFilter())
+        limit = given(params.limit, DEFAULT_PAGE)
+        scope = msgspec.json.encode(wanted).decode()
+        after = None if params.cursor is UNSET else parse_row_cursor(str(params.cursor), scope)
+        if after is not None and not await self._services.store.session_exists(after[1]):
+            raise ProtocolError("stale_request", "cursor: the session that it names is gone")
+        records = await self._services.store.list_sessions(
+            after=after,
+            limit=limit + 1,
+            cwd=wanted.cwd or None,
+            query=wanted.query or None,
+            state=wanted.state or None,
+            parent=wanted.parent or None,
+        )
+        shown = records[:limit]
+        cursor: Maybe[str] = UNSET
+        if len(records) > limit:
+            cursor = row_cursor((shown[-1].created_at, shown[-1].id), scope)
+        return op.SessionsPage(items=[session_row(record) for record in shown], next_cursor=cursor)
+
+    async def _create(self, call: Call) -> op.SessionResult:
+        params: op.CreateParams = call.params
+        services = self._services
+        cwd = checked_folder(params.cwd, "params.cwd")
+        settings = given(params.extensions, {})
+        kind = services.agent_kind(settings)
+        if params.require_policy == "acp-strict":
+            raise ProtocolError("unavailable", f"requirePolicy: the {kind} backend cannot enforce acp-strict")
+        if params.model is not UNSET or params.thinking is not UNSET:
+            raise ProtocolError("unavailable", f"model: the {kind} backend has none to choose")
+        now = services.clock()
+        session = services.new_id()
+        agent = AgentInfo(kind=kind, name=kind, state="none", memory=True)
+        record = SessionRecord(
+            id=session,
+            root=session,
+            parent=None,
+            created_at=now,
+            updated_at=now,
+            revision=1,
+            next_seq=1,
+            cwd=cwd,
+            name=params.name or None,
+            header=SessionHeader(state="idle", cwd=cwd, agent=agent, name=params.name or UNSET),
+            queue=Queue(items=[], held=False),
+            run=None,
+            settings={**settings, "agent.backend": kind},
+            memory=None,
+            instructions=given(params.instructions, ""),
+            policy="default",
+            leaf=None,
+            waiting=0,
+        )
+        result = op.SessionResult(session=session, revision=1)
+        batch = Batch()
+        batch.put_session(record)
+        call.settle(batch, result)
+        await services.store.write(batch)
+        return result
+
+    async def _attach(self, call: Call) -> op.AttachResult:
+        live = await self._live(call.session or "")
+        result = await live.attach(call, call.params)
+        if call.connection.client.kind == "tui":
+            live.wake_agent()  # a person is there: the agent is ready when the first message is written
+        return result
+
+    # processes
+    # --------------------------------------------------------------------------------------------------
+
+    async def _processes(self, call: Call) -> op.ProcessesPage:
+        params: op.PageParams = call.params
+        live = await self._live(call.session or "")
+        rows = sorted(live.actor.state.processes.values(), key=lambda row: (row.started_at, row.id))
+        scope = f"processes {call.session}"
+        if params.cursor is not UNSET:
+            after = parse_row_cursor(str(params.cursor), scope)
+            rows = [row for row in rows if (row.started_at, row.id) > after]
+        limit = given(params.limit, DEFAULT_PAGE)
+        shown = [self._fresh(row.id) or row for row in rows[:limit]]
+        cursor: Maybe[str] = UNSET
+        if len(rows) > limit:
+            cursor = row_cursor((shown[-1].started_at, shown[-1].id), scope)
+        return op.ProcessesPage(items=shown, next_cursor=cursor)
+
+    def _fresh(self, process: str):
+        try:
+            return process_row(self._services.processes.get(process))
+        except UnknownProcess:
+            return None
+
+    async def _read_process(self, call: Call) -> op.ProcessReadResult:
+        params: op.ProcessReadParams = call.params
+        (await self._live(call.session or "")).check_process(params.process)
+        try:
+            read = await self._services.processes.read(
+                params.process,
+                params.offset,
+                given(params.limit, LIMITS.process_read_bytes),
+                given(params.wait_ms, 0),
+            )
+        except OffsetPastEnd as error:
+            raise invalid(f"offset: {error}") from error
+        except ProcessError as error:
+            raise ProtocolError("not_found", f"process: {error}") from error
+        return op.ProcessReadResult(
+            data=base64.b64encode(read.data).decode(),
+            offset=read.offset,
+            next_offset=read.next_offset,
+            start=read.start,
+            end=read.end,
+            eof=read.eof,
+        )
+
+    async def _stop_process(self, call: Call) -> op.ProcessStopResult:
+        params: op.ProcessStopParams = call.params
+        (await self._live(call.session or "")).check_process(params.process)
+        await call.reserve()
+        try:
+            record = await self._services.processes.stop(
+                params.process, given(params.signal, "term"), given(params.grace_ms, 2000)
+            )
+        except ProcessError as error:
+            raise ProtocolError("not_found", f"process: {error}") from error
+        return op.ProcessStopResult(state=record.state)
+
+
+def session_row(record: SessionRecord) -> SessionRow:
+    """The row that a client sees."""
+    return SessionRow(
+        id=record.id,
+        root_id=record.root,
+        parent_id=record.parent or UNSET,
+        name=record.name or UNSET,
+        cwd=record.cwd,
+        created_at=record.created_at,
+        updated_at=record.updated_at,
+        revision=record.revision,
+        state=record.header.state,
+        waiting=record.waiting,
+    )

@@ -1,0 +1,119 @@
+"""The session's task pointer as its host element ``felan.pointer`` (§5), and the steps that change it.
+
+The state file is the pointer's room's; here it is read and moved in threads, since its lock may wait.
+"""
+
+import asyncio
+from datetime import UTC, datetime
+
+from felan_core.host.actor import SessionActor
+from felan_core.pointer.errors import PointerError
+from felan_core.pointer.rules import State
+from felan_core.protocol.base import JsonObject
+from felan_core.protocol.elements import (
+    Action,
+    Column,
+    Hint,
+    NumberField,
+    StringField,
+    ViewElement,
+    ViewItem,
+    ViewPage,
+)
+
+ELEMENT = "felan.pointer"
+_COLUMNS = [
+    Column(id="status", label="status", type="string"),
+    Column(id="generation", label="generation", type="string"),
+    Column(id="revision", label="revision", type="number"),
+    Column(id="taskId", label="task", type="string"),
+    Column(id="text", label="text", type="string"),
+    Column(id="updatedAt", label="updated", type="time"),
+    Column(id="code", label="code", type="string"),
+]
+_ACTIONS = [
+    Action(
+        id="publish",
+        label="publish",
+        scope="element",
+        fields=[
+            StringField(id="expectedGeneration", label="expected generation", required=True),
+            NumberField(id="expectedRevision", label="expected revision", required=True, integer=True, min=0),
+            StringField(id="text", label="text", required=True, multiline=True),
+        ],
+    ),
+    Action(id="clear", label="clear", scope="element", confirm="Clear the task pointer?", style="danger"),
+]
+
+
+def pointer_element(state: State | None, code: str | None = None) -> ViewElement:
+    """The element for ``state`` (None: there is none). ``code``: why it cannot be read, or what went
+    stale.
+    """
+    fields: JsonObject = {"status": "ABSENT", "revision": 0}
+    if state is not None:
+        fields = {
+            "status": state.status,
+            "generation": state.generation,
+            "revision": state.revision,
+            "updatedAt": _millis(state.updated_at),
+        }
+        if state.task_id is not None:
+            fields["taskId"] = state.task_id
+        if state.pointer_text is not None:
+            fields["text"] = state.pointer_text
+    if code is not None:
+        fields["code"] = code
+    return ViewElement(
+        id=ELEMENT,
+        revision=1,
+        title="task pointer",
+        hint=Hint(id=ELEMENT, version=1),
+        layout="list",
+        columns=_COLUMNS,
+        items=[ViewItem(id="pointer", fields=fields)],
+        page=ViewPage(index=0, size=1, total=1, has_more=False),
+        actions=_ACTIONS,
+    )
+
+
+def _millis(instant: str) -> int:
+    moment = datetime.strptime(instant, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    return int(moment.timestamp()) * 1000
+
+
+class Pointer:
+    """The pointer of one session."""
+
+    def __init__(self, actor: SessionActor) -> None:
+        self._actor = actor
+        self._store = actor.services.pointers
+
+    async def look(self) -> ViewElement:
+        """The element as the state file stands; an unreadable one shows its code."""
+        try:
+            return pointer_element(await asyncio.to_thread(self._store.read, self._actor.id))
+        except PointerError as error:
+            return pointer_element(None, error.code)
+
+    async def prompted(self) -> ViewElement:
+        """UserPromptSubmit: a task becomes DIRTY, no task gets its fence. Raises ``PointerError``."""
+        return pointer_element(await asyncio.to_thread(self._store.prompt, self._actor.id))
+
+    async def publish(
+        self, text: str, expected: tuple[str, int] | None = None, *, new_task_id: str
+    ) -> ViewElement:
+        """Publish ``text`` as CLEAN; ``expected`` None means what is there now. Raises ``PointerError``."""
+
+        def write() -> State:
+            state = self._store.read(self._actor.id)
+            now = ("ABSENT", 0) if state is None else (state.generation, state.revision)
+            generation, revision = expected or now
+            task = state.task_id if state is not None and state.task_id else new_task_id
+            return self._store.publish(self._actor.id, generation, revision, task, "CLEAN", text)
+
+        return pointer_element(await asyncio.to_thread(write))
+
+    async def clear(self) -> ViewElement:
+        """Write CLEARED. Raises ``PointerError``."""
+        return pointer_element(await asyncio.to_thread(self._store.clear, self._actor.id))

@@ -1,0 +1,68 @@
+"""The elements of a session: the host's own and the backend's, and the checks of ``ui.action`` (§5)."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from felan_core.host.actor import SessionActor
+from felan_core.host.call import Call
+from felan_core.protocol import LIMITS, ProtocolError, given
+from felan_core.protocol.elements import Action, Element, StatusElement, ViewElement
+from felan_core.protocol.errors import invalid
+from felan_core.protocol.events import PresentationRemoved, PresentationUpdated
+from felan_core.protocol.forms import check_values
+from felan_core.protocol.operations import UiActionParams
+
+HOST_PREFIX = "felan."
+
+
+def show(actor: SessionActor, element: Element) -> list[PresentationUpdated]:
+    """The event that puts ``element`` up, or none where it would change nothing."""
+    known = actor.state.presentation.get(element.id)
+    if known is not None and msgspec.structs.replace(element, revision=known.revision) == known:
+        return []
+    if known is None and len(actor.state.presentation) >= LIMITS.elements:
+        raise invalid(f"presentation: more than {LIMITS.elements} elements")
+    return [PresentationUpdated(element=element)]
+
+
+def hide(actor: SessionActor, element: str) -> list[PresentationRemoved]:
+    """The event that removes an element, or none where there is none."""
+    return [PresentationRemoved(element=element)] if element in actor.state.presentation else []
+
+
+def check_action(actor: SessionActor, call: Call, params: UiActionParams) -> Action:
+    """Check a ``ui.action`` against the current element, in the contract's order; the declared action."""
+    if actor.id not in call.connection.attached:
+        raise ProtocolError("forbidden", "element: attach to the session first")
+    element = actor.state.presentation.get(params.element)
+    if element is None:
+        raise ProtocolError("not_found", "element: there is none with this id")
+    if params.revision != element.revision:
+        raise ProtocolError(
+            "stale_request",
+            "revision: the element changed meanwhile",
+            details={"revision": element.revision},
+        )
+    declared: Iterable[Action] = [] if isinstance(element, StatusElement) else given(element.actions, [])
+    action = next((one for one in declared if one.id == params.action), None)
+    if action is None:
+        raise invalid("action: not one of the element's actions")
+    _check_item(element, action, params)
+    check_values(given(action.fields, []), given(params.values, {}), "values")
+    return action
+
+
+def _check_item(element: Element, action: Action, params: UiActionParams) -> None:
+    if action.scope == "element":
+        if params.item:
+            raise invalid("item: this action is of the whole element")
+        return
+    if not params.item:
+        raise invalid("item: this action needs one")
+    items = element.items if isinstance(element, ViewElement) else []
+    item = next((one for one in items if one.id == params.item), None)
+    if item is None:
+        raise ProtocolError("not_found", "item: there is none with this id")
+    if action.id not in given(item.actions, [action.id]):
+        raise invalid("action: not one of this item's actions")

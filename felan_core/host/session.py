@@ -1,0 +1,369 @@
+"""One live session of the host: its actor, its parts, and what each operation means to it."""
+
+import asyncio
+from uuid import uuid4
+
+import msgspec
+
+from felan_core.agents.backend import AgentError, AgentGone, Backend
+from felan_core.host.actor import SessionActor
+from felan_core.host.broker import Broker
+from felan_core.host.call import Call, accepted
+from felan_core.host.panel import Panel, checked_folder
+from felan_core.host.pointer import ELEMENT as POINTER
+from felan_core.host.pointer import Pointer, pointer_element
+from felan_core.host.presentation import check_action, show
+from felan_core.host.services import Services
+from felan_core.host.stage import Stage
+from felan_core.host.streams import Streams
+from felan_core.host.turns import QUEUE_ELEMENT, Turns
+from felan_core.pointer.errors import PointerError
+from felan_core.processes.errors import ProcessError
+from felan_core.processes.records import ProcessRecord
+from felan_core.protocol import LIMITS, UNSET, ProtocolError, given
+from felan_core.protocol import operations as op
+from felan_core.protocol.base import Maybe
+from felan_core.protocol.entries import ToolDetails, ToolEntry, ToolProcess
+from felan_core.protocol.errors import invalid
+from felan_core.protocol.events import SessionClosed, SessionUpdated, ToolUpdated
+from felan_core.protocol.framing import encode_frame
+from felan_core.protocol.session import ProcessRow, SessionSnapshot
+from felan_core.store.rows import LoadedSession
+
+ALWAYS = (
+    "attach",
+    "cancel",
+    "close",
+    "detach",
+    "follow_up",
+    "interaction.answer",
+    "prompt",
+    "session.history",
+    "session.rename",
+    "shell.execute",
+    "ui.action",
+)
+SHARED_BYTES = 32 * 1024
+"""How much of a shared process's output the agent gets."""
+_SNAPSHOT_STEP = 8
+
+
+class LiveSession:
+    """A session that the host has up. Its operations run as jobs of the actor, but for what only reads."""
+
+    def __init__(self, services: Services, loaded: LoadedSession) -> None:
+        self._services = services
+        self.actor = SessionActor(services, loaded)
+        self._streams = Streams(self.actor)
+        self._panel = Panel(self.actor, self._process_ended)
+        self._pointer = Pointer(self.actor)
+        self._broker = Broker(self.actor, lambda deferred: self._turns.continue_deferred(deferred))
+        self._stage = Stage(
+            self.actor,
+            self._streams,
+            self._broker,
+            self._panel,
+            self._pointer,
+            lambda error: self._agent_gone(error),
+        )
+        factory = services.agents[services.agent_kind(self.actor.settings)]()
+        self._turns = Turns(
+            self.actor,
+            lambda: factory(self._stage, self.actor.settings),
+            streams=self._streams,
+            broker=self._broker,
+            pointer=self._pointer,
+            close_tools=self._stage.close_tools,
+            context=self._context,
+            operations=operations_of,
+        )
+        self._shared: list[str] = []
+
+    def _agent_gone(self, error: AgentGone) -> None:
+        self._turns.agent_gone(error)
+
+    # life
+    # -------------------------------------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Bring the session up: what an earlier host left is put in order first."""
+        self.actor.start()
+
+        async def job() -> None:
+            await self._panel.restore()
+            await self._turns.recover()
+            await self.actor.commit(*show(self.actor, await self._pointer.look()))
+            self._broker.watch_all()
+            await self._turns.resume_unfinished()
+
+        await self.actor.do(job)
+
+    async def shut_down(self) -> None:
+        """The host ends: the turn is interrupted, questions are deferred or cancelled, the agent is
+        closed.
+        """
+        await self._turns.shut_down()
+        self._broker.unwatch()
+        await self.actor.stop()
+
+    def wake_agent(self) -> None:
+        """Start the agent before it is needed."""
+        self._turns.wake_agent()
+
+    # attaching
+    # --------------------------------------------------------------------------------------------------
+
+    async def attach(self, call: Call, params: op.AttachParams) -> op.AttachResult:
+        """Snapshot and subscription in one job; the reply is queued before any frame of the session."""
+        if params.require_policy == "acp-strict" and self.actor.state.policy.name != "acp-strict":
+            raise ProtocolError("forbidden", "requirePolicy: this session does not run under acp-strict")
+        await call.connection.outbox.room(LIMITS.snapshot_bytes)
+
+        async def job() -> op.AttachResult:
+            snapshot = self.snapshot(given(params.history_limit, 64))
+            self.actor.subscribe(call.connection)
+            result = op.AttachResult(snapshot=snapshot)
+            call.connection.outbox.reply(encode_frame(accepted(call.re, result)))
+            call.replied = True
+            return result
+
+        return await self.actor.do(job)
+
+    def snapshot(self, history_limit: int) -> SessionSnapshot:
+        """The session as of now, within ``snapshotBytes``: history is shortened first."""
+        streams = self._streams.prefixes()
+        while True:
+            shown = self.actor.state.entries.newest(history_limit)
+            older = self.actor.more_history or len(self.actor.state.entries) > len(shown)
+            cursor: Maybe[str] = history_cursor(shown[0].seq) if shown and older else UNSET
+            snapshot = self.actor.state.to_snapshot(
+                history_limit=history_limit, cursor=cursor, streams=streams
+            )
+            if not history_limit or len(msgspec.json.encode(snapshot)) <= LIMITS.snapshot_bytes:
+                return snapshot
+            history_limit = max(0, min(history_limit - 1, history_limit * _SNAPSHOT_STEP // 10))
+
+    async def detach(self, call: Call) -> op.Empty:
+        """End the subscription, also when there is none."""
+
+        async def job() -> op.Empty:
+            self.actor.unsubscribe(call.connection)
+            call.connection.outbox.forget(self.actor.id)
+            call.connection.attached.discard(self.actor.id)
+            return op.Empty()
+
+        return await self.actor.do(job)
+
+    async def history(self, params: op.HistoryParams) -> op.HistoryPage:
+        """An older page. The cursor is the ``seq`` before which it ends."""
+        before = None if params.cursor is UNSET else parse_history_cursor(str(params.cursor))
+        until = None if params.entry is UNSET else str(params.entry)
+        entries, more = await self._services.store.history(
+            self.actor.id, before, given(params.limit, 64), until
+        )
+        cursor: Maybe[str] = history_cursor(entries[0].seq) if entries and more else UNSET
+        return op.HistoryPage(items=entries, next_cursor=cursor)
+
+    # turns
+    # ------------------------------------------------------------------------------------------------------
+
+    async def prompt(self, call: Call, params: op.PromptParams) -> op.RunResult:
+        return await self.actor.do(lambda: self._turns.prompt(call, params))
+
+    async def steer(self, call: Call, params: op.PromptParams) -> op.QueuedResult:
+        return await self.actor.do(lambda: self._turns.steer(call, params))
+
+    async def follow_up(self, call: Call, params: op.PromptParams) -> op.QueuedResult:
+        return await self.actor.do(lambda: self._turns.follow_up(call, params))
+
+    async def cancel(self, call: Call, params: op.CancelParams) -> op.CancelResult:
+        return await self.actor.do(lambda: self._turns.cancel(call, params))
+
+    async def answer(self, call: Call, params: op.AnswerParams) -> op.AnswerResult:
+        return await self.actor.do(lambda: self._broker.answer(call, params))
+
+    async def rename(self, call: Call, params: op.RenameParams) -> op.RevisionResult:
+        """Give the session a name; an empty one takes it away."""
+
+        async def job() -> op.RevisionResult:
+            header = msgspec.structs.replace(self.actor.state.header, name=params.name or UNSET)
+            result = op.RevisionResult(revision=self.actor.state.revision + 1)
+            await self.actor.commit(SessionUpdated(header=header), settle=(call, result))
+            return result
+
+        return await self.actor.do(job)
+
+    async def close(self, call: Call) -> op.RevisionResult:
+        """End the session: the turn is cancelled, questions are withdrawn, its processes are stopped."""
+        running = [row.id for row in self.actor.state.processes.values() if row.state == "running"]
+        await call.reserve()
+        await self._turns.shut_down()
+        await asyncio.gather(*(self._services.processes.stop(process) for process in running))
+
+        async def job() -> op.RevisionResult:
+            await self._broker.withdraw_all("the session was closed")
+            await self._broker.withdraw(
+                [one.id for one in self.actor.state.interactions.values() if one.state == "deferred"],
+                "the session was closed",
+            )
+            result = op.RevisionResult(revision=self.actor.state.revision + 1)
+            await self.actor.commit(SessionClosed(), settle=(call, result))
+            return op.RevisionResult(revision=self.actor.state.revision)
+
+        return await self.actor.do(job)
+
+    # elements
+    # ---------------------------------------------------------------------------------------------------
+
+    async def act(self, call: Call, params: op.UiActionParams) -> op.Empty:
+        """Check an action against the current element, then do it."""
+
+        async def check() -> None:
+            check_action(self.actor, call, params)
+            await call.reserve()
+
+        await self.actor.do(check)
+        if params.element == POINTER:
+            await self._act_on_pointer(params)
+        elif params.element == QUEUE_ELEMENT:
+            await self.actor.do(self._turns.release)
+        else:
+            try:
+                await self._turns.ensure_agent()
+                await self._turns.backend.act(
+                    params.element, params.action, params.item or None, given(params.values, {})
+                )
+            except AgentError as error:
+                raise ProtocolError("unavailable", error.message) from error
+        return op.Empty()
+
+    async def _act_on_pointer(self, params: op.UiActionParams) -> None:
+        async def job() -> None:
+            try:
+                if params.action == "clear":
+                    element = await self._pointer.clear()
+                else:
+                    values = given(params.values, {})
+                    expected = values["expectedGeneration"], int(values["expectedRevision"])
+                    element = await self._pointer.publish(values["text"], expected, new_task_id=str(uuid4()))
+            except PointerError as error:
+                # What stands now, with the code: the person sees both and decides again.
+                element = pointer_element(await asyncio.to_thread(self._read_pointer), error.code)
+            await self.actor.commit(*show(self.actor, element))
+
+        await self.actor.do(job)
+
+    def _read_pointer(self):
+        try:
+            return self._services.pointers.read(self.actor.id)
+        except PointerError:
+            return None
+
+    # processes
+    # --------------------------------------------------------------------------------------------------
+
+    async def shell(self, call: Call, params: op.ShellParams) -> op.ShellResult:
+        """Start a person's command as a process of the session, with a tool card in the transcript."""
+        cwd = None if params.cwd is UNSET else checked_folder(str(params.cwd), "params.cwd")
+        size = params.pty if isinstance(params.pty, op.PtySize) else None
+
+        async def job() -> op.ShellResult:
+            if self.actor.state.header.state == "closed":
+                raise ProtocolError("unavailable", "session: it is closed")
+            await call.reserve()
+            try:
+                row = await self._panel.start(
+                    params.command, cwd=cwd, title=None, pty=(size.columns, size.rows) if size else None
+                )
+            except ProcessError as error:
+                raise invalid(f"command: {error}") from error
+            if params.share is True:
+                self._shared.append(row.id)
+            if not self._has_card(row.id):
+                await self.actor.commit(ToolUpdated(tool=self._card(row)))
+            return op.ShellResult(process=row.id)
+
+        return await self.actor.do(job)
+
+    def _card(self, row: ProcessRow) -> ToolEntry:
+        """The card of a person's own command. It belongs to no run: a turn that ends does not end it."""
+        now = self.actor.state.processes.get(row.id, row)
+        stamp = self.actor.stamp()
+        stamp["run"] = UNSET
+        card = ToolEntry(
+            **stamp,
+            name="shell",
+            category="execute",
+            title=row.command[: LIMITS.label_bytes],
+            state="running",
+            started_at=row.started_at,
+            content=[ToolProcess(process=row.id)],
+        )
+        return ended_card(card, now) if now.state != "running" else card
+
+    def _has_card(self, process: str) -> bool:
+        return any(self._is_card(entry, process) for entry in self.actor.state.entries)
+
+    @staticmethod
+    def _is_card(entry: object, process: str) -> bool:
+        return (
+            isinstance(entry, ToolEntry)
+            and entry.name == "shell"
+            and given(entry.content, []) == [ToolProcess(process=process)]
+        )
+
+    def _process_ended(self, row: ProcessRow) -> None:
+        async def job() -> None:
+            for entry in list(self.actor.state.entries):
+                if isinstance(entry, ToolEntry) and self._is_card(entry, row.id) and entry.state == "running":
+                    await self.actor.commit(ToolUpdated(tool=ended_card(entry, row)))
+
+        self.actor.later(job, "a process that ended")
+
+    async def process_changed(self, record: ProcessRecord) -> None:
+        """The process table saw a change of one of this session's. Inside a job."""
+        await self._panel.changed(record)
+
+    def check_process(self, process: str) -> None:
+        """Raises ``not_found`` when the session has no such process."""
+        self._panel.known(process)
+
+    async def _context(self) -> str:
+        """What a person shared with the agent since its last turn."""
+        pieces: list[str] = []
+        for process in self._shared:
+            row = self.actor.state.processes[process]
+            output = await self._panel.tail(process, SHARED_BYTES)
+            pieces.append(f"The person ran `{row.command}` ({row.state}). Its output:\n\n{output}")
+        self._shared.clear()
+        return "\n\n".join(pieces)
+
+
+def ended_card(card: ToolEntry, row: ProcessRow) -> ToolEntry:
+    """The card of a command that has ended."""
+    good = row.state == "exited" and row.exit_code == 0
+    reason: Maybe[str] = UNSET if row.state == "exited" else str(row.signal or row.state)
+    return msgspec.structs.replace(
+        card,
+        state="completed" if good else "failed" if row.state == "exited" else "interrupted",
+        ended_at=row.ended_at or card.started_at,
+        details=ToolDetails(exit_code=row.exit_code, reason=reason),
+    )
+
+
+def operations_of(backend: Backend) -> list[str]:
+    """The catalogue's operations of a session with this backend: what it cannot do is not among them."""
+    return sorted((*ALWAYS, *(("steer",) if backend.abilities.steer else ())))
+
+
+def history_cursor(before_seq: int) -> str:
+    """Where the page before ``before_seq`` is to be had. It lives through restarts."""
+    return f"h1.{before_seq}"
+
+
+def parse_history_cursor(cursor: str) -> int:
+    """The seq in a history cursor. Raises ``invalid_request`` for one that this host did not make."""
+    version, _, number = cursor.partition(".")
+    if version != "h1" or not number.isascii() or not number.isdigit() or len(number) > 16:
+        raise invalid("cursor: not one of this host's")
+    return int(number)

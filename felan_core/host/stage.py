@@ -1,0 +1,275 @@
+"""Stage: what a backend may do to its session (``agents.backend.Session``), each call one job of the
+actor.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from felan_core.agents.backend import AgentError, AgentGone, ProcessEnd, Tone, ToolPatch
+from felan_core.host.actor import SessionActor, notice_entry
+from felan_core.host.broker import Broker
+from felan_core.host.panel import Panel
+from felan_core.host.pointer import Pointer
+from felan_core.host.presentation import HOST_PREFIX, hide, show
+from felan_core.host.streams import Streams
+from felan_core.pointer.errors import PointerError
+from felan_core.processes.errors import ProcessError
+from felan_core.protocol.base import LIMITS, UNSET, JsonObject, Maybe
+from felan_core.protocol.elements import Element, StatusElement
+from felan_core.protocol.entries import StreamKind, ToolDetails, ToolEntry
+from felan_core.protocol.errors import ProtocolError
+from felan_core.protocol.events import CatalogUpdated, SessionUpdated, ToolUpdated
+from felan_core.protocol.interactions import Answer, Authority, InteractionRequest
+from felan_core.protocol.session import Command, Model, ToolSpec
+
+USAGE = "felan.usage"
+
+
+class Stage:
+    """One backend's hold on its session; ``on_gone`` is told when the agent ends outside a turn."""
+
+    def __init__(
+        self,
+        actor: SessionActor,
+        streams: Streams,
+        broker: Broker,
+        panel: Panel,
+        pointer: Pointer,
+        on_gone: Callable[[AgentGone], None],
+    ) -> None:
+        self._actor = actor
+        self._streams = streams
+        self._broker = broker
+        self._panel = panel
+        self._pointer = pointer
+        self._on_gone = on_gone
+        self._tools: dict[str, str] = {}
+
+    @property
+    def id(self) -> str:
+        return self._actor.id
+
+    @property
+    def cwd(self) -> str:
+        return self._actor.cwd
+
+    @property
+    def instructions(self) -> str:
+        return self._actor.instructions
+
+    # transcript
+    # -------------------------------------------------------------------------------------------------
+
+    async def text(self, kind: StreamKind, text: str, message: str | None = None) -> None:
+        await self._actor.do(lambda: self._streams.text(kind, text, message))
+
+    async def end_message(self) -> None:
+        await self._actor.do(lambda: self._streams.complete("completed"))
+
+    async def notice(self, tone: Tone, title: str, text: str = "", details: str = "") -> None:
+        async def job() -> None:
+            await self._streams.complete("completed")
+            await self._actor.commit(notice_entry(self._actor, tone, title, text, details))
+
+        await self._actor.do(job)
+
+    async def tool(self, patch: ToolPatch) -> None:
+        async def job() -> None:
+            await self._streams.complete("completed")
+            known = self._known_tool(patch.key)
+            tool = self._new_tool(patch) if known is None else known
+            changed = self._patched(tool, patch)
+            if changed != known:
+                await self._actor.commit(ToolUpdated(tool=changed))
+
+        await self._actor.do(job)
+
+    def _known_tool(self, key: str) -> ToolEntry | None:
+        entry = self._actor.state.entries.get(self._tools.get(key, ""))
+        return entry if isinstance(entry, ToolEntry) else None
+
+    def _new_tool(self, patch: ToolPatch) -> ToolEntry:
+        stamp = self._actor.stamp()
+        self._tools[patch.key] = str(stamp["id"])
+        return ToolEntry(
+            **stamp,
+            name="",
+            category="other",
+            title="",
+            state="running",
+            started_at=self._actor.services.clock(),
+        )
+
+    def _patched(self, tool: ToolEntry, patch: ToolPatch) -> ToolEntry:
+        changes: dict[str, Any] = {
+            name: value
+            for name in ("name", "category", "title", "state", "arguments", "locations", "content", "details")
+            if (value := getattr(patch, name)) is not UNSET
+        }
+        changed = msgspec.structs.replace(tool, **changes)
+        if changed.state == "running":
+            return msgspec.structs.replace(changed, ended_at=UNSET)
+        if not isinstance(changed.ended_at, int):
+            return msgspec.structs.replace(changed, ended_at=self._actor.services.clock())
+        return changed
+
+    async def close_tools(self, run: str | None, reason: str) -> None:
+        """End what the turn left open. Inside a job."""
+        now = self._actor.services.clock()
+        for entry in list(self._actor.state.entries):
+            if isinstance(entry, ToolEntry) and entry.state == "running" and (entry.run or None) == run:
+                ended = msgspec.structs.replace(
+                    entry, state="interrupted", ended_at=now, details=ToolDetails(reason=reason)
+                )
+                await self._actor.commit(ToolUpdated(tool=ended))
+
+    # questions
+    # --------------------------------------------------------------------------------------------------
+
+    async def ask(
+        self,
+        request: InteractionRequest,
+        *,
+        tool: str | None = None,
+        authority: Authority = "owner",
+        deferrable: bool = False,
+        expires_in_ms: int | None = None,
+        resume: JsonObject | None = None,
+    ) -> Answer:
+        async def job() -> "tuple[str, asyncio.Future[Answer]]":
+            await self._streams.complete("completed")
+            return await self._broker.open(
+                request,
+                tool=self._tools.get(tool) if tool is not None else None,
+                authority=authority,
+                deferrable=deferrable,
+                expires_in_ms=expires_in_ms,
+                resume=resume,
+            )
+
+        opened = self._actor.do(job)
+        try:
+            interaction, answer = await asyncio.shield(opened)
+        except asyncio.CancelledError:
+            opened.add_done_callback(self._withdraw_opened)
+            raise
+        try:
+            return await asyncio.shield(answer)
+        except asyncio.CancelledError:
+            self._withdraw(interaction)
+            raise
+
+    def _withdraw_opened(self, opened: "asyncio.Future[tuple[str, asyncio.Future[Answer]]]") -> None:
+        if not opened.cancelled() and opened.exception() is None:
+            self._withdraw(opened.result()[0])
+
+    def _withdraw(self, interaction: str) -> None:
+        self._actor.later(
+            lambda: self._broker.withdraw([interaction], "the agent withdrew it"), "withdrawing a question"
+        )
+
+    # presentation and catalogue
+    # ---------------------------------------------------------------------------------
+
+    async def show(self, element: Element) -> None:
+        if element.id.startswith(HOST_PREFIX):
+            raise AgentError(f"elements named {HOST_PREFIX}* are the host's")
+        await self._show(element)
+
+    async def _show(self, element: Element) -> None:
+        async def job() -> None:
+            events = show(self._actor, element)
+            if events:
+                await self._actor.commit(*events)
+
+        try:
+            await self._actor.do(job)
+        except ProtocolError as error:
+            raise AgentError(error.message) from error
+
+    async def remove(self, element: str) -> None:
+        async def job() -> None:
+            events = hide(self._actor, element)
+            if events and not element.startswith(HOST_PREFIX):
+                await self._actor.commit(*events)
+
+        await self._actor.do(job)
+
+    async def usage(self, used: int, size: int) -> None:
+        percent = round(100 * used / size) if size > 0 else 0
+        text = f"ctx {percent}%" if size > 0 else f"{used} tokens"
+        tone = "warning" if percent >= 80 else "muted"
+        await self._show(StatusElement(id=USAGE, revision=1, text=text, tone=tone))
+
+    async def offer(
+        self,
+        *,
+        commands: Sequence[Command] | None = None,
+        tools: Sequence[ToolSpec] | None = None,
+        models: Sequence[Model] | None = None,
+    ) -> None:
+        async def job() -> None:
+            old = self._actor.state.catalogue
+            new = msgspec.structs.replace(
+                old,
+                commands=old.commands if commands is None else list(commands),
+                tools=old.tools if tools is None else list(tools),
+                models=old.models if models is None else list(models),
+            )
+            if new != old:
+                await self._actor.commit(CatalogUpdated(catalogue=new))
+
+        await self._actor.do(job)
+
+    async def rename(self, name: str) -> None:
+        async def job() -> None:
+            header = self._actor.state.header
+            wanted: Maybe[str] = " ".join(name.split())[: LIMITS.label_bytes // 4] or UNSET
+            if not header.name and wanted:
+                await self._actor.commit(SessionUpdated(header=msgspec.structs.replace(header, name=wanted)))
+
+        await self._actor.do(job)
+
+    async def remember(self, memory: JsonObject) -> None:
+        async def job() -> None:
+            if self._actor.memory != memory:
+                self._actor.memory = memory
+                await self._actor.commit()
+
+        await self._actor.do(job)
+
+    # processes and the pointer
+    # ----------------------------------------------------------------------------------
+
+    async def start_process(self, command: str, *, title: str | None = None) -> str:
+        try:
+            row = await self._actor.do(lambda: self._panel.start(command, cwd=None, title=title))
+        except ProcessError as error:
+            raise AgentError(str(error)) from error
+        return row.id
+
+    async def process_end(self, process: str) -> ProcessEnd:
+        return await self._panel.end(process)
+
+    async def process_tail(self, process: str, limit: int) -> str:
+        return await self._panel.tail(process, limit)
+
+    async def stop_process(self, process: str) -> None:
+        await self._actor.services.processes.stop(process)
+
+    async def publish_pointer(self, text: str) -> None:
+        async def job() -> None:
+            element = await self._pointer.publish(text, new_task_id=str(uuid4()))
+            await self._actor.commit(*show(self._actor, element))
+
+        try:
+            await self._actor.do(job)
+        except PointerError as error:
+            raise AgentError(f"the task pointer was not published: {error.code}") from error
+
+    def gone(self, error: AgentGone) -> None:
+        self._on_gone(error)

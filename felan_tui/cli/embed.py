@@ -1,0 +1,137 @@
+"""The composition root: a whole host in this process, and a client's end of it. The only module of the
+screen's side that knows the host's insides.
+"""
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from felan_core.agents.backend import BackendFactory
+from felan_core.client.transport import Transport, memory_pair
+from felan_core.daemon.ownership import Ownership, acquire
+from felan_core.host.host import Host
+from felan_core.host.services import Services
+from felan_core.pointer.store import PointerStore
+from felan_core.processes.records import ProcessRecord
+from felan_core.processes.table import ProcessTable
+from felan_core.protocol.ids import new_uuid7
+from felan_core.protocol.operations import Principal
+from felan_core.store.store import Store
+
+LOG = logging.getLogger("felan.host")
+
+
+def now_ms() -> int:
+    """Milliseconds since the Unix epoch."""
+    return time.time_ns() // 1_000_000
+
+
+def _rehearsal() -> BackendFactory:
+    from felan_core.agents.rehearsal.backend import create
+
+    return create
+
+
+def _acp() -> BackendFactory:
+    from felan_core.agents.acp.backend import create
+
+    return create
+
+
+AGENTS: dict[str, Callable[[], BackendFactory]] = {"rehearsal": _rehearsal, "acp": _acp}
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Where the host keeps its things; all private."""
+
+    data: Path
+
+    @property
+    def processes(self) -> Path:
+        return self.data / "processes"
+
+    @property
+    def log(self) -> Path:
+        return self.data / "felan.log"
+
+    @property
+    def pointers(self) -> Path:
+        named = os.environ.get("FELAN_POINTER_ROOT")
+        return Path(named) if named else self.data / "task-pointers" / "v3"
+
+
+class EmbeddedHost:
+    """A host that lives as long as this object is open. Another one on the same data is refused
+    (``Held``).
+    """
+
+    def __init__(self, host: Host, store: Store, processes: ProcessTable, owner: Ownership) -> None:
+        self._host = host
+        self._store = store
+        self._processes = processes
+        self._owner = owner
+
+    @classmethod
+    async def open(cls, folders: Folders, *, terminal: str) -> Self:
+        """Take the data folder, open the store, bring the host up.
+
+        Raises ``OwnershipError`` (``Held`` names the holder) before the database is touched, and
+        ``StoreError``.
+        """
+        owner = acquire(folders.data, terminal=terminal, clock=now_ms)
+        try:
+            store = await Store.open(folders.data, clock=now_ms)
+        except BaseException:
+            owner.release()
+            raise
+        hosts: list[Host] = []
+
+        def changed(record: ProcessRecord) -> None:
+            for host in hosts:
+                host.process_changed(record)
+
+        processes = ProcessTable(folders.processes, clock=now_ms, on_change=changed)
+        services = Services(
+            store=store,
+            processes=processes,
+            pointers=PointerStore(str(folders.pointers)),
+            agents=AGENTS,
+            default_agent="rehearsal",
+            clock=now_ms,
+            new_id=new_uuid7,
+            report=report,
+        )
+        host = Host(services, namespace="production", root=str(folders.data))
+        hosts.append(host)
+        try:
+            await host.start()
+        except BaseException:
+            await store.close()
+            owner.release()
+            raise
+        return cls(host, store, processes, owner)
+
+    def connect(self) -> Transport:
+        """A client's end of a new connection, with the principal of this process's user."""
+        ours, theirs = memory_pair()
+        self._host.serve(ours, Principal(id=f"uid:{os.getuid()}", kind="local"))
+        return theirs
+
+    async def close(self) -> None:
+        """End in good order: turns, questions, agents, processes, store, ownership."""
+        try:
+            await self._host.close()
+            await self._processes.close()
+        finally:
+            await self._store.close()
+            self._owner.release()
+
+
+def report(error: BaseException, where: str) -> None:
+    """Put a fault of ours into the log; the message alone goes to people."""
+    LOG.error("%s: %r", where, error, exc_info=error)
