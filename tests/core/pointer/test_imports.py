@@ -33,8 +33,8 @@ def test_a_prompt_and_a_publish_load_no_heavy_module(tmp_path: Path) -> None:
         "from felan_core.pointer import publisher, lifecycle, context_text\n"
         f"state = lifecycle.prompt_submitted({str(tmp_path)!r}, 's')\n"
         "context_text.context(state, '/felan pointer publish', 's')\n"
-        'request = context_text.request_template(state, \'s\').replace(\'"pointer_text":""\', \'"pointer_text":"x"\')\n'
         "request = context_text.request_template(state, 's').replace(':\"\"', ':\"text\"')\n"
+        "request = request.replace(context_text.NO_TASK_ID, '8d3f0c1e-2b4a-4c5d-9e6f-0123456789ab')\n"
         f"assert publisher.run({str(tmp_path)!r}, request.encode())[0] == 0\n"
     )
     assert {name for name in loaded if not name.startswith("felan_core")} <= ALLOWED
