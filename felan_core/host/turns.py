@@ -8,6 +8,7 @@ prompt ──▶ run.started ──▶ the agent's turn ──▶ run.ended ─�
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -355,7 +356,7 @@ class Turns:
                             actor,
                             "warning",
                             "The agent starts without memory",
-                            "It could not take up its earlier session and knows nothing of what stands above.",
+                            "It could not take up its earlier session; what stands above is new to it.",
                         )
                     )
                 await actor.commit(*events)
