@@ -1,0 +1,359 @@
+"""Opening: what is made, what is refused and left as it is, and how an older database is brought on."""
+
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from felan_core.store.batch import Batch
+from felan_core.store.errors import StoreBroken, StoreError, StoreFailure, StoreNewer, StoreUnwritable
+from felan_core.store.opening import DEEP_CHECK_BYTES
+from felan_core.store.schema import APPLICATION_ID, MIGRATIONS, Migration
+from felan_core.store.store import Store
+from tests.core.store.samples import bytes_in, clock, message, notice, session
+from tests.house.tree import ROOT
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+async def filled(folder: Path, text: str = "hello", entries: int = 50) -> Path:
+    """A database with a session in it, closed."""
+    store = await Store.open(folder, clock=clock)
+    batch = Batch()
+    batch.put_session(session())
+    for seq in range(1, entries + 1):
+        batch.put_entry("s", message(f"m{seq}", seq, text))
+    await store.write(batch)
+    await store.close()
+    return store.path
+
+
+async def refused(folder: Path, error: type[StoreError]) -> StoreError:
+    """Opening raises ``error``, and not a byte in the folder is another, nor a file more or less."""
+    before = bytes_in(folder)
+    with pytest.raises(error) as raised:
+        await Store.open(folder, clock=clock)
+    assert bytes_in(folder) == before
+    assert str(raised.value.path) in str(raised.value)
+    return raised.value
+
+
+# what is made
+
+
+async def test_folder_and_files_are_for_their_owner_alone(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        store = await Store.open(tmp_path / "a" / "data", clock=clock)
+        batch = Batch()
+        batch.put_session(session())
+        await store.write(batch)
+    finally:
+        os.umask(old)
+    assert mode(tmp_path / "a" / "data") == 0o700
+    assert {path.name: mode(path) for path in (tmp_path / "a" / "data").iterdir()} == {
+        "felan.db": 0o600,
+        "felan.db-wal": 0o600,
+        "felan.db-shm": 0o600,
+    }
+    await store.close()
+
+
+async def test_rights_that_others_have_are_taken_away(tmp_path: Path) -> None:
+    path = await filled(tmp_path)
+    path.chmod(0o644)
+    tmp_path.chmod(0o755)
+    await (await Store.open(tmp_path, clock=clock)).close()
+    assert (mode(path), mode(tmp_path)) == (0o600, 0o700)
+
+
+async def test_the_file_says_whose_it_is(tmp_path: Path) -> None:
+    path = await filled(tmp_path)
+    header = path.read_bytes()[:100]
+    assert int.from_bytes(header[68:72], "big") == APPLICATION_ID
+    assert int.from_bytes(header[60:64], "big") == len(MIGRATIONS)
+    with closing(sqlite3.connect(path)) as other:
+        assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+async def test_an_empty_file_is_as_good_as_none(tmp_path: Path) -> None:
+    (tmp_path / "felan.db").touch()
+    (tmp_path / "felan.db.new").write_bytes(b"left over")
+    await filled(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["felan.db"]
+
+
+async def test_a_folder_whose_name_means_something_in_an_address_is_taken(tmp_path: Path) -> None:
+    path = await filled(tmp_path / "a?mode=memory&x=%41#b c")
+    assert path.is_file()
+    store = await Store.open(path.parent, clock=clock)
+    assert await store.session_exists("s")
+    await store.close()
+
+
+# what is refused
+
+
+async def test_garbage_is_named_and_left(tmp_path: Path) -> None:
+    (tmp_path / "felan.db").write_bytes(b"These are my notes.\n" * 1000)
+    error = await refused(tmp_path, StoreBroken)
+    assert "move it away" in str(error)
+
+
+async def test_a_file_that_is_too_short_is_named_and_left(tmp_path: Path) -> None:
+    (tmp_path / "felan.db").write_bytes(b"SQLite format 3\0")
+    await refused(tmp_path, StoreBroken)
+
+
+async def test_the_database_of_another_program_is_named_and_left(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "felan.db")) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+        other.execute("CREATE TABLE theirs (x)")
+        await refused(tmp_path, StoreBroken)
+
+
+async def test_a_folder_in_its_place_is_named_and_left(tmp_path: Path) -> None:
+    (tmp_path / "felan.db").mkdir()
+    await refused(tmp_path, StoreBroken)
+
+
+async def test_a_pipe_in_its_place_is_named_and_never_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "felan.db")
+    await refused(tmp_path, StoreBroken)
+
+
+async def test_a_newer_schema_is_named_and_left(tmp_path: Path) -> None:
+    path = await filled(tmp_path)
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA journal_mode = DELETE")
+        other.execute("PRAGMA user_version = 99")
+    error = await refused(tmp_path, StoreNewer)
+    assert "99" in str(error)
+
+
+async def test_a_schema_without_a_version_is_named_and_left(tmp_path: Path) -> None:
+    path = await filled(tmp_path)
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA journal_mode = DELETE")
+        other.execute("PRAGMA user_version = 0")
+    await refused(tmp_path, StoreBroken)
+
+
+async def test_a_missing_table_is_named_and_the_file_left(tmp_path: Path) -> None:
+    path = await filled(tmp_path)
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("DROP TABLE elements")
+    error = await refused(tmp_path, StoreBroken)
+    assert "elements" in str(error)
+
+
+def scribble(path: Path) -> None:
+    """Damage every page after the fourth, as a broken disk would."""
+    data = bytearray(path.read_bytes())
+    for start in range(4 * 4096, len(data), 4096):
+        data[start : start + 200] = b"\xa5" * 200
+    path.write_bytes(data)
+
+
+def cut(path: Path) -> None:
+    """Take the last third away, as a copy that broke off would."""
+    os.truncate(path, path.stat().st_size * 2 // 3)
+
+
+@pytest.mark.parametrize("damage", [scribble, cut])
+async def test_damage_is_named_and_the_file_left(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    damage(await filled(tmp_path, "x" * 2000))
+    await refused(tmp_path, StoreBroken)
+
+
+async def test_damage_beside_a_log_that_is_not_folded_in_yet_is_named_and_both_left(tmp_path: Path) -> None:
+    path = await filled(tmp_path, "x" * 2000)
+    store = await Store.open(tmp_path, clock=clock)
+    batch = Batch()
+    batch.put_entry("s", notice("n", 99))
+    await store.write(batch)
+    crashed = tmp_path / "crashed"
+    crashed.mkdir()
+    for name in ("felan.db", "felan.db-wal"):
+        (crashed / name).write_bytes((tmp_path / name).read_bytes())
+    await store.close()
+    assert path.is_file()
+    scribble(crashed / "felan.db")
+    before = bytes_in(crashed)
+    with pytest.raises(StoreBroken):
+        await Store.open(crashed, clock=clock)
+    after = bytes_in(crashed)
+    assert {name: after[name] for name in before} == before
+
+
+async def test_a_large_database_that_was_cut_is_named_at_once_all_the_same(tmp_path: Path) -> None:
+    path = await filled(tmp_path, "x" * (DEEP_CHECK_BYTES // 20))
+    cut(path)
+    assert path.stat().st_size > DEEP_CHECK_BYTES
+    await refused(tmp_path, StoreBroken)
+
+
+async def test_a_file_in_place_of_the_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("mine")
+    with pytest.raises(StoreUnwritable) as raised:
+        await Store.open(tmp_path / "data", clock=clock)
+    assert raised.value.path == tmp_path / "data"
+    assert (tmp_path / "data").read_text() == "mine"
+
+
+OPENS = """
+import asyncio, os, sys
+from pathlib import Path
+from felan_core.store.errors import StoreError
+from felan_core.store.store import Store
+if os.geteuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)
+async def main():
+    try:
+        await (await Store.open(Path(sys.argv[1]), clock=lambda: 0)).close()
+    except StoreError as error:
+        print(type(error).__name__, error)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("exists", [True, False])
+async def test_a_folder_that_cannot_be_written_is_named(
+    tmp_path_factory: pytest.TempPathFactory, exists: bool
+) -> None:
+    # Root may write everywhere, so the one who tries is somebody else; the folder is then where all may look.
+    folder = tmp_path_factory.mktemp("readonly")
+    for above in (folder.parent, folder.parent.parent):
+        above.chmod(0o755)
+    if exists:
+        (await filled(folder)).chmod(0o444)
+    folder.chmod(0o555)
+    before = bytes_in(folder)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", OPENS, str(folder)], cwd=ROOT, capture_output=True, text=True, timeout=60
+        )
+    finally:
+        folder.chmod(0o700)
+    assert done.stdout.startswith(f"StoreUnwritable {folder}"), done
+    assert "choose another data folder" in done.stdout
+    assert bytes_in(folder) == before
+
+
+# how an older one is brought on
+
+
+def add_labels(connection: sqlite3.Connection) -> None:
+    connection.execute("CREATE TABLE labels (entry TEXT)")
+    connection.execute("INSERT INTO labels SELECT id FROM entries")
+
+
+def fill_labels(connection: sqlite3.Connection) -> None:
+    connection.execute("INSERT INTO labels SELECT entry || '!' FROM labels")
+
+
+def fail_halfway(connection: sqlite3.Connection) -> None:
+    connection.execute("DELETE FROM entries")
+    connection.execute("SELECT * FROM nowhere")
+
+
+LATER = (*MIGRATIONS, Migration("labels", add_labels), Migration("more labels", fill_labels))
+
+
+def version_and_entries(path: Path) -> tuple[int, int]:
+    with closing(sqlite3.connect(path)) as other:
+        (version,) = other.execute("PRAGMA user_version").fetchone()
+        (entries,) = other.execute("SELECT count(*) FROM entries").fetchone()
+        assert other.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        return version, entries
+
+
+async def test_each_step_has_a_copy_of_what_was_before_it(tmp_path: Path) -> None:
+    path = await filled(tmp_path)
+    store = await Store.open(tmp_path, clock=clock, migrations=LATER)
+    assert len((await store.history("s", None, 256))[0]) == 50
+    await store.close()
+    assert version_and_entries(path) == (3, 50)
+    copies = sorted(file.name for file in tmp_path.iterdir() if file != path)
+    assert copies == ["felan-v1-20270115T080000Z.db", "felan-v2-20270115T080000Z.db"]
+    assert [version_and_entries(tmp_path / name) for name in copies] == [(1, 50), (2, 50)]
+    assert {mode(tmp_path / name) for name in copies} == {0o600}
+    with closing(sqlite3.connect(tmp_path / copies[1])) as other:
+        assert other.execute("SELECT count(*) FROM labels").fetchone() == (50,)
+
+
+async def test_a_copy_can_be_put_back_and_never_replaces_another(tmp_path: Path) -> None:
+    path = await filled(tmp_path)
+    await (await Store.open(tmp_path, clock=clock, migrations=LATER)).close()
+    (tmp_path / "felan-v1-20270115T080000Z.db").rename(path)
+    store = await Store.open(tmp_path, clock=clock)
+    assert await store.session_exists("s")
+    await store.close()
+    (tmp_path / "felan-v1-20270115T080000Z.db").write_bytes(b"kept")
+    await (await Store.open(tmp_path, clock=clock, migrations=LATER)).close()
+    assert (tmp_path / "felan-v1-20270115T080000Z.db").read_bytes() == b"kept"
+    assert version_and_entries(tmp_path / "felan-v1-20270115T080000Z-2.db") == (1, 50)
+
+
+async def test_a_new_database_needs_no_copy(tmp_path: Path) -> None:
+    store = await Store.open(tmp_path, clock=clock, migrations=LATER)
+    await store.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["felan.db"]
+    assert version_and_entries(store.path) == (3, 0)
+
+
+async def test_a_step_that_fails_leaves_the_database_as_it_was(tmp_path: Path) -> None:
+    path = await filled(tmp_path)
+    with pytest.raises(StoreFailure, match="schema 2"):
+        await Store.open(tmp_path, clock=clock, migrations=(*MIGRATIONS, Migration("bad", fail_halfway)))
+    assert version_and_entries(path) == (1, 50)
+    store = await Store.open(tmp_path, clock=clock)
+    assert len((await store.history("s", None, 256))[0]) == 50
+    await store.close()
+
+
+async def test_an_older_felan_refuses_what_a_newer_one_brought_on(tmp_path: Path) -> None:
+    await filled(tmp_path)
+    newer = await Store.open(tmp_path, clock=clock, migrations=LATER)
+    batch = Batch()
+    batch.put_session(session("t"))
+    await newer.write(batch)
+    crashed = tmp_path / "crashed"
+    crashed.mkdir()
+    for name in ("felan.db", "felan.db-wal"):
+        (crashed / name).write_bytes((tmp_path / name).read_bytes())
+    await newer.close()
+    await refused(crashed, StoreNewer)
+
+
+DIES = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from felan_core.store.schema import MIGRATIONS, Migration
+from felan_core.store.store import Store
+def die(connection):
+    connection.execute("PRAGMA cache_size = 1")
+    connection.execute("UPDATE entries SET body = zeroblob(100000)")
+    os.kill(os.getpid(), signal.SIGKILL)
+asyncio.run(Store.open(Path(sys.argv[1]), clock=lambda: 0, migrations=(*MIGRATIONS, Migration("x", die))))
+"""
+
+
+async def test_a_step_that_is_killed_is_taken_back_at_the_next_start(tmp_path: Path) -> None:
+    path = await filled(tmp_path)
+    done = subprocess.run([sys.executable, "-c", DIES, str(tmp_path)], cwd=ROOT, timeout=60)
+    assert done.returncode == -9
+    assert path.with_name("felan.db-journal").stat().st_size > 0
+    store = await Store.open(tmp_path, clock=clock)
+    assert len((await store.history("s", None, 256))[0]) == 50
+    await store.close()
+    assert version_and_entries(path) == (1, 50)
