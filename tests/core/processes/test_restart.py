@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from felan_core.processes import identity
 from felan_core.processes.errors import DuplicateProcess, OffsetPastEnd
 from felan_core.processes.records import ProcessRecord
-from tests.core.processes.conftest import Desk
+from tests.core.processes.conftest import Desk, is_alive
 
 HOST = Path(__file__).with_name("host_that_dies.py")
 ROOT = Path(__file__).parents[3]
@@ -163,6 +164,24 @@ async def test_the_identity_is_private_and_a_broken_one_is_no_identity(desk: Des
     ):
         file.write_text(broken)
         assert identity.load(file.parent) is None
+
+
+async def test_a_child_that_ends_at_once_has_an_identity_all_the_same(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = identity.save
+
+    def save_late(folder: Path, pid: int, marker: str) -> None:
+        while is_alive(pid):
+            time.sleep(0.005)
+        # Long enough for a loop that took the status too early.
+        time.sleep(0.05)
+        save(folder, pid, marker)
+
+    monkeypatch.setattr(identity, "save", save_late)
+    id = await desk.run("true")
+    assert (await desk.ended(id)).exit_code == 0
+    assert (desk.root / "p-proc-1" / "identity.json").exists()
 
 
 async def test_a_stranger_under_the_saved_number_is_not_adopted(desk: Desk) -> None:

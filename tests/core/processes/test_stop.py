@@ -12,7 +12,7 @@ import pytest
 
 from felan_core.processes.errors import InvalidSignal, StillRunning, UnknownProcess
 from felan_core.processes.group import ProcessGroup
-from tests.core.processes.conftest import Desk
+from tests.core.processes.conftest import Desk, process_state
 
 # A parent, a child and a grandchild, none of which goes by itself, each saying who it is.
 FAMILY = """
@@ -108,7 +108,8 @@ async def test_a_stopped_process_hears_the_term(desk: Desk) -> None:
         "os.kill(os.getpid(), signal.SIGSTOP)\n"
         "time.sleep(60)"
     )
-    await desk.pids(id, 1)
+    (pid,) = await desk.pids(id, 1)
+    await desk.until(lambda: process_state(pid) == "T")
     record = await desk.table.stop(id, grace_ms=10_000)
     assert (record.state, record.exit_code) == ("exited", 6)
 
