@@ -1,0 +1,134 @@
+"""Elements: a step into the element that is shown. Pure; the session sets the revision."""
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from felan_core.agents.rehearsal.steps import (
+    Document,
+    ElementAction,
+    ElementStep,
+    Placement,
+    Progress,
+    Status,
+    View,
+    ViewColumn,
+)
+from felan_core.agents.rehearsal.words import fill, one_line, plain_markdown
+from felan_core.protocol.base import UNSET, Json, Maybe
+from felan_core.protocol.elements import (
+    Action,
+    Column,
+    DocumentElement,
+    Element,
+    ProgressElement,
+    StatusElement,
+    ViewElement,
+    ViewItem,
+    ViewPage,
+)
+
+UNREVISED = 1
+"""What stands for the revision until the session sets it."""
+
+
+def element_of(step: ElementStep, variables: Mapping[str, str], now: int) -> Element:
+    """The element of a step; a progress at its start. ``now``: milliseconds since the Unix epoch."""
+    match step:
+        case Status():
+            return StatusElement(
+                id=step.id,
+                revision=UNREVISED,
+                title=_label(step.title, variables),
+                placement=_placement(step.placement),
+                text=one_line(fill(step.text, variables)),
+                tone=step.tone,
+            )
+        case Progress():
+            return progress_of(step, variables, 0.0, "running")
+        case Document():
+            return DocumentElement(
+                id=step.id,
+                revision=UNREVISED,
+                title=_label(step.title, variables),
+                placement=_placement(step.placement),
+                markdown=fill(step.markdown, variables, plain_markdown),
+                actions=_actions(step.actions, variables),
+            )
+        case View():
+            return _view(step, variables, now)
+
+
+def progress_of(step: Progress, variables: Mapping[str, str], done: float, state: Any) -> ProgressElement:
+    """The progress of a step, ``done`` of it being 0 to 1. ``state``: running, done, failed or cancelled."""
+    return ProgressElement(
+        id=step.id,
+        revision=UNREVISED,
+        title=_label(step.title, variables),
+        placement=_placement(step.placement),
+        label=one_line(fill(step.text, variables)),
+        state=state,
+        value=UNSET if step.total is None else round(step.total * done),
+        total=UNSET if step.total is None else step.total,
+        unit=_label(step.unit, variables),
+    )
+
+
+def _view(step: View, variables: Mapping[str, str], now: int) -> ViewElement:
+    columns = {column.id: column for column in step.columns}
+    items = [
+        ViewItem(
+            id=item.id,
+            fields={name: _cell(columns[name], cell, variables, now) for name, cell in item.fields.items()},
+        )
+        for item in step.items
+    ]
+    return ViewElement(
+        id=step.id,
+        revision=UNREVISED,
+        title=_label(step.title, variables),
+        placement=_placement(step.placement),
+        layout=step.layout,
+        columns=[
+            Column(id=one.id, label=one_line(fill(one.label, variables)), type=one.type)
+            for one in step.columns
+        ],
+        items=items,
+        page=ViewPage(index=0, size=max(1, len(items)), has_more=False, total=len(items)),
+        actions=_actions(step.actions, variables),
+    )
+
+
+def _cell(column: ViewColumn, cell: Any, variables: Mapping[str, str], now: int) -> Json:
+    match column.type, cell:
+        case "time", datetime.datetime():
+            return int(cell.timestamp() * 1000)
+        case "time", _:
+            return now
+        case "string", _:
+            return fill(str(cell), variables)
+        case _:
+            return cell
+
+
+def _label(text: str, variables: Mapping[str, str]) -> Maybe[str]:
+    return one_line(fill(text, variables)) or UNSET
+
+
+def _placement(placement: Placement | None) -> Maybe[Placement]:
+    return UNSET if placement is None else placement
+
+
+def _actions(actions: tuple[ElementAction, ...], variables: Mapping[str, str]) -> Maybe[list[Action]]:
+    if not actions:
+        return UNSET
+    return [
+        Action(
+            id=one.id,
+            label=one_line(fill(one.label, variables)),
+            scope="element",
+            style=one.style,
+            confirm=one_line(fill(one.confirm, variables)) or UNSET,
+        )
+        for one in actions
+    ]
