@@ -8,19 +8,17 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from felan_core.agents.backend import BackendFactory
-from felan_core.client.transport import Transport, memory_pair
 from felan_core.daemon.ownership import Ownership, acquire
-from felan_core.host.host import Host
-from felan_core.host.services import Services
-from felan_core.pointer.store import PointerStore
-from felan_core.processes.records import ProcessRecord
-from felan_core.processes.table import ProcessTable
-from felan_core.protocol.ids import new_uuid7
-from felan_core.protocol.operations import Principal
-from felan_core.store.store import Store
+
+if TYPE_CHECKING:
+    from felan_core.agents.backend import BackendFactory
+    from felan_core.client.transport import Transport
+    from felan_core.host.host import Host
+    from felan_core.processes.records import ProcessRecord
+    from felan_core.processes.table import ProcessTable
+    from felan_core.store.store import Store
 
 LOG = logging.getLogger("felan.host")
 
@@ -30,19 +28,19 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _rehearsal() -> BackendFactory:
+def _rehearsal() -> "BackendFactory":
     from felan_core.agents.rehearsal.backend import create
 
     return create
 
 
-def _acp() -> BackendFactory:
+def _acp() -> "BackendFactory":
     from felan_core.agents.acp.backend import create
 
     return create
 
 
-AGENTS: dict[str, Callable[[], BackendFactory]] = {"rehearsal": _rehearsal, "acp": _acp}
+AGENTS: "dict[str, Callable[[], BackendFactory]]" = {"rehearsal": _rehearsal, "acp": _acp}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +63,36 @@ class Folders:
         return Path(named) if named else self.data / "task-pointers" / "v3"
 
 
+def claim(folders: Folders, *, terminal: str) -> Ownership:
+    """Take the data folder, before the database is touched. Raises ``OwnershipError`` (``Held``: by whom)."""
+    return acquire(folders.data, terminal=terminal, clock=now_ms)
+
+
 class EmbeddedHost:
     """A host that lives as long as this object is open. Another one on the same data is refused
     (``Held``).
     """
 
-    def __init__(self, host: Host, store: Store, processes: ProcessTable, owner: Ownership) -> None:
+    def __init__(self, host: "Host", store: "Store", processes: "ProcessTable", owner: Ownership) -> None:
         self._host = host
         self._store = store
         self._processes = processes
         self._owner = owner
 
     @classmethod
-    async def open(cls, folders: Folders, *, terminal: str) -> Self:
-        """Take the data folder, open the store, bring the host up.
+    async def open(cls, folders: Folders, owner: Ownership) -> Self:
+        """Open the store and bring the host up, for the owner of the data folder. Raises ``StoreError``.
 
-        Raises ``OwnershipError`` (``Held`` names the holder) before the database is touched, and
-        ``StoreError``.
+        What a host is made of is imported here, after the screen's first paint. When this fails, the folder
+        is given free.
         """
-        owner = acquire(folders.data, terminal=terminal, clock=now_ms)
+        from felan_core.host.host import Host
+        from felan_core.host.services import Services
+        from felan_core.pointer.store import PointerStore
+        from felan_core.processes.table import ProcessTable
+        from felan_core.protocol.ids import new_uuid7
+        from felan_core.store.store import Store
+
         try:
             store = await Store.open(folders.data, clock=now_ms)
         except BaseException:
@@ -91,7 +100,7 @@ class EmbeddedHost:
             raise
         hosts: list[Host] = []
 
-        def changed(record: ProcessRecord) -> None:
+        def changed(record: "ProcessRecord") -> None:
             for host in hosts:
                 host.process_changed(record)
 
@@ -116,8 +125,11 @@ class EmbeddedHost:
             raise
         return cls(host, store, processes, owner)
 
-    def connect(self) -> Transport:
+    def connect(self) -> "Transport":
         """A client's end of a new connection, with the principal of this process's user."""
+        from felan_core.client.transport import memory_pair
+        from felan_core.protocol.operations import Principal
+
         ours, theirs = memory_pair()
         self._host.serve(ours, Principal(id=f"uid:{os.getuid()}", kind="local"))
         return theirs

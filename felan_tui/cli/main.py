@@ -1,0 +1,97 @@
+"""The `felan` command: what was asked, and who does it. Every subcommand imports what it needs when it
+runs.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from felan_core import __version__
+from felan_tui.cli import exits
+
+DATA_DIR = click.option(
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="FELAN_DATA_DIR",
+    help="Where sessions are kept (default: the user's state folder).",
+)
+
+
+@click.group(
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="A terminal home for coding-agent sessions. Without a command: a session in this folder.",
+)
+@click.version_option(__version__, "--version", message="felan %(version)s")
+@click.option("-c", "--continue", "continues", is_flag=True, help="Continue this folder's last session.")
+@click.option("--agent", metavar="COMMAND", help='Talk to an ACP agent, e.g. --agent "opencode acp".')
+@DATA_DIR
+@click.pass_context
+def felan(context: click.Context, continues: bool, agent: str | None, data_dir: Path | None) -> None:
+    context.obj = data_dir
+    if context.invoked_subcommand is not None:
+        return
+    if continues and agent:
+        raise click.UsageError("--continue keeps the session's own agent; leave out --agent.")
+    if agent is not None and not agent.strip():
+        raise click.UsageError("--agent needs a command.")
+    if continues:
+        _interactive(data_dir, start="continue")
+    elif agent is not None:
+        _interactive(data_dir, start="agent", settings={"agent.backend": "acp", "agent.command": agent})
+    else:
+        _interactive(data_dir, start="ask")
+
+
+@felan.command()
+@click.argument("scenario", default="tour")
+@click.option(
+    "--pace", type=click.FloatRange(min=0), help="How fast it plays: 1 is natural, 0 does not wait."
+)
+@DATA_DIR
+@click.pass_context
+def demo(context: click.Context, scenario: str, pace: float | None, data_dir: Path | None) -> None:
+    """Play a rehearsal: a scripted agent that works on this folder with real files and processes."""
+    settings: dict[str, Any] = {"agent.backend": "rehearsal"}
+    if pace is not None:
+        settings["rehearsal.pace"] = pace
+    _interactive(data_dir or context.obj, start="agent", settings=settings, prompt=f"/{scenario}")
+
+
+def _interactive(
+    data_dir: Path | None,
+    *,
+    start: str,
+    settings: dict[str, Any] | None = None,
+    prompt: str | None = None,
+) -> None:
+    """Run the screen in a child of the launcher, and leave with its exit code."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise click.UsageError("felan needs a terminal: standard input and output must be one.")
+    from felan_tui.cli.launcher import launch
+
+    def app(alive: int) -> int:
+        from felan_tui.cli.run import run
+
+        return run(data_dir=data_dir, start=start, settings=settings or {}, prompt=prompt, alive=alive)
+
+    sys.exit(launch(app))
+
+
+def main() -> None:
+    """The entry point of the installed command."""
+    try:
+        felan.main(prog_name="felan", standalone_mode=False)
+    except click.exceptions.Exit as end:
+        sys.exit(end.exit_code)
+    except click.Abort:
+        sys.exit(exits.SIGNALLED + 2)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()
