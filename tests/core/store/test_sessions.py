@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from typing import Any
 
 import msgspec
 import pytest
@@ -272,7 +273,7 @@ async def test_sessions_are_filtered(store: Store) -> None:
     batch.put_session(session("c", cwd="/home/me/other", created_at=NOW + 1))
     await store.write(batch)
 
-    async def listed(**filters: str) -> str:
+    async def listed(**filters: Any) -> str:
         return "".join(row.id for row in await store.list_sessions(limit=10, **filters))
 
     assert await listed() == "cba"
