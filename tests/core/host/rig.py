@@ -1,0 +1,204 @@
+"""A whole host on a folder, with real store, processes and pointers, and an agent that a test plays by
+hand.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from felan_core.agents.backend import Abilities, AgentError, Backend, Deferred, Session, Turn, TurnOutcome
+from felan_core.client.host_client import HostClient
+from felan_core.client.replica import SessionReplica
+from felan_core.client.transport import MemoryTransport, memory_pair
+from felan_core.host.host import Host
+from felan_core.host.services import Services
+from felan_core.pointer.store import PointerStore
+from felan_core.processes.records import ProcessRecord
+from felan_core.processes.table import ProcessTable
+from felan_core.protocol import operations as op
+from felan_core.protocol.base import JsonObject
+from felan_core.protocol.ids import new_uuid7
+from felan_core.store.store import Store
+
+Script = Callable[["Puppet", Turn], Awaitable[TurnOutcome]]
+
+
+@dataclass
+class Clock:
+    """Time that a test moves."""
+
+    now: int = 1_800_000_000_000
+
+    def __call__(self) -> int:
+        self.now += 1
+        return self.now
+
+
+class Puppet:
+    """A backend whose turns a test writes. ``scripts`` are taken one a turn; without one a turn ends at
+    once.
+    """
+
+    kind = "puppet"
+    name = "Puppet"
+
+    def __init__(self, session: Session, settings: JsonObject, stage: "Stagehand") -> None:
+        self.session = session
+        self.settings = settings
+        self.abilities = stage.abilities
+        self._stage = stage
+        self._cancelled = asyncio.Event()
+        stage.puppets.append(self)
+
+    async def start(self, memory: JsonObject | None) -> bool:
+        self._stage.memories.append(memory)
+        if self._stage.start_error is not None:
+            raise self._stage.start_error
+        return self._stage.remembers
+
+    async def turn(self, turn: Turn) -> TurnOutcome:
+        self._stage.turns.append(turn)
+        self._cancelled.clear()
+        script = self._stage.scripts.pop(0) if self._stage.scripts else None
+        return "completed" if script is None else await script(self, turn)
+
+    async def resume(self, run: str, deferred: Deferred) -> TurnOutcome:
+        self._stage.resumed.append(deferred)
+        return "completed"
+
+    async def steer(self, text: str) -> None:
+        self._stage.steered.append(text)
+
+    async def cancel(self) -> None:
+        self._cancelled.set()
+
+    async def act(self, element: str, action: str, item: str | None, values: JsonObject) -> None:
+        if action == "refuse":
+            raise AgentError("the agent does not want to")
+        self._stage.acts.append((element, action, item, values))
+
+    async def close(self) -> None:
+        self._stage.closed += 1
+
+    async def until_cancelled(self) -> TurnOutcome:
+        """Wait as a turn does that only ``cancel`` ends."""
+        await self._cancelled.wait()
+        return "cancelled"
+
+
+@dataclass
+class Stagehand:
+    """What the puppets of one test share."""
+
+    scripts: list[Script] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
+    resumed: list[Deferred] = field(default_factory=list)
+    steered: list[str] = field(default_factory=list)
+    acts: list[tuple[str, str, str | None, JsonObject]] = field(default_factory=list)
+    memories: list[JsonObject | None] = field(default_factory=list)
+    puppets: list[Puppet] = field(default_factory=list)
+    abilities: Abilities = Abilities(steer=True, deferrable=True)
+    remembers: bool = True
+    start_error: AgentError | None = None
+    closed: int = 0
+
+    def create(self, session: Session, settings: JsonObject) -> Backend:
+        return Puppet(session, settings, self)
+
+
+class Rig:
+    """One host, opened on ``folder``. ``faults`` collects what the host reported as its own."""
+
+    def __init__(
+        self, folder: Path, store: Store, processes: ProcessTable, host: Host, faults: list[str]
+    ) -> None:
+        self.folder = folder
+        self.store = store
+        self.processes = processes
+        self.host = host
+        self.faults = faults
+        self._clients: list[HostClient] = []
+
+    async def client(self, **hello: Any) -> HostClient:
+        """A client that has said hello; kind ``headless``, so that no agent is started by attaching."""
+        ours, theirs = memory_pair()
+        self.host.serve(ours, op.Principal(id="uid:1", kind="local"))
+        client = HostClient(theirs, op.ClientInfo(kind="headless", name="test", version="0"), **hello)
+        await client.connect()
+        self._clients.append(client)
+        return client
+
+    def raw(self) -> MemoryTransport:
+        """A connection of bare bytes."""
+        ours, theirs = memory_pair()
+        self.host.serve(ours, op.Principal(id="uid:1", kind="local"))
+        return theirs
+
+    async def session(self, client: HostClient, cwd: Path) -> SessionReplica:
+        """A new session, attached."""
+        created = await client.sessions_create(op.CreateParams(cwd=str(cwd)))
+        return await client.attach(created.session)
+
+    async def close(self) -> None:
+        for client in self._clients:
+            await client.close()
+        await self.host.close()
+        await self.processes.close(grace_ms=200)
+        await self.store.close()
+
+    async def kill(self) -> None:
+        """End without a word, as far as one process can: nothing is told, stored or interrupted."""
+        await self.store.close()
+        await self.processes.close(grace_ms=0)
+        current = asyncio.current_task()
+        for task in asyncio.all_tasks():
+            if task is not current and task.get_name().startswith("felan-"):
+                task.cancel()
+        await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def rig(folder: Path, hand: Stagehand, clock: Callable[[], int] | None = None) -> AsyncIterator[Rig]:
+    """A host on ``folder``; closed in good order unless it was killed."""
+    opened = await open_rig(folder, hand, clock or Clock())
+    try:
+        yield opened
+    finally:
+        await opened.close()
+
+
+async def open_rig(folder: Path, hand: Stagehand, clock: Callable[[], int]) -> Rig:
+    """A host on ``folder`` that the test closes or kills itself."""
+    faults: list[str] = []
+    hosts: list[Host] = []
+
+    def changed(record: ProcessRecord) -> None:
+        for host in hosts:
+            host.process_changed(record)
+
+    store = await Store.open(folder, clock=clock)
+    processes = ProcessTable(folder / "processes", clock=clock, on_change=changed)
+    services = Services(
+        store=store,
+        processes=processes,
+        pointers=PointerStore(str(folder / "pointers")),
+        agents={"puppet": lambda: hand.create},
+        default_agent="puppet",
+        clock=clock,
+        new_id=new_uuid7,
+        report=lambda error, where: faults.append(f"{where}: {error!r}"),
+    )
+    host = Host(services, namespace="test", root=str(folder))
+    hosts.append(host)
+    await host.start()
+    return Rig(folder, store, processes, host, faults)
+
+
+async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
+    """Wait until ``condition`` holds; the frames that it waits for run in between."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.002)
