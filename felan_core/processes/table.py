@@ -133,12 +133,10 @@ class ProcessTable:
         spool = entry.spool
         if not 0 <= offset <= spool.end:
             raise OffsetPastEnd(f"The output has {spool.end} bytes so far; {offset} is not among them.")
-        if wait_ms and offset == spool.end and not entry.output_ended:
-            await entry.news(wait_ms / 1000)
+        await entry.news(offset, wait_ms / 1000)
         at, data = await asyncio.to_thread(spool.read, offset, limit)
         after, end = at + len(data), spool.end
-        ended = entry.output_ended and entry.now().state != "running"
-        return ReadResult(data, at, after, min(spool.start, at), end, ended and after == end)
+        return ReadResult(data, at, after, min(spool.start, at), end, entry.over and after == end)
 
     async def stop(self, id: str, signal: StopSignal = "term", grace_ms: int = 2000) -> ProcessRecord:
         """Stop a process with its whole group, and tell what became of it, from the kernel.
@@ -185,7 +183,10 @@ class ProcessTable:
         return False
 
     async def forget(self, id: str) -> None:
-        """Drop a process that has ended, with its output on disk. StillRunning while it runs."""
+        """Drop a process that has ended, with its output on disk. StillRunning while it runs.
+
+        What it left in the background loses its output pipe; `stop` it first.
+        """
         entry = self._entry(id)
         if entry.now().state == "running":
             raise StillRunning("This process is running; it must be stopped first.")
@@ -284,19 +285,30 @@ class _Entry:
     def output_ended(self) -> bool:
         return self.child is None or self.child.output_ended
 
+    @property
+    def over(self) -> bool:
+        """The process has ended and no more output will come."""
+        return self.output_ended and self.record.state != "running"
+
     def now(self) -> ProcessRecord:
         return replace(
             self.record, start=self.spool.start, end=self.spool.end, output_ended=self.output_ended
         )
 
-    async def news(self, seconds: float) -> None:
-        """Wait for more output, the exit or the end of output, no longer than that."""
-        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.add(waiting)
-        try:
-            await asyncio.wait([waiting], timeout=seconds)
-        finally:
-            self._waiting.discard(waiting)
+    async def news(self, offset: int, seconds: float) -> None:
+        """Wait until there is output from `offset` on, or all is over, no longer than that.
+
+        The exit alone is no news, and neither is a child that closed its output and runs on.
+        """
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        while offset == self.spool.end and not self.over and (left := until - loop.time()) > 0:
+            waiting: asyncio.Future[None] = loop.create_future()
+            self._waiting.add(waiting)
+            try:
+                await asyncio.wait([waiting], timeout=left)
+            finally:
+                self._waiting.discard(waiting)
 
     def wake(self) -> None:
         for waiting in self._waiting:

@@ -92,14 +92,14 @@ class ExitWatch:
 
     def _peek(self) -> ExitStatus | None:
         try:
-            if sys.platform != "darwin":
+            if hasattr(os, "waitid"):
                 found = os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
                 if found is None:
                     return None
                 if found.si_code == os.CLD_EXITED:
                     return ExitStatus(code=found.si_status)
                 return ExitStatus(signal=signal_name(found.si_status))
-            # Python has no waitid on macOS before 3.13, so there the status is taken at once.
+            # Python has no waitid on macOS before 3.13: there the status must be taken at once.
             pid, status = os.waitpid(self._pid, os.WNOHANG)
         except ChildProcessError:
             self.reaped = True

@@ -76,15 +76,26 @@ async def test_a_waiting_read_comes_back_empty_after_its_time(desk: Desk) -> Non
     assert (piece.data, piece.next_offset, piece.eof) == (b"", 0, False)
 
 
+async def test_a_child_that_closed_its_output_and_runs_on_is_waited_for(desk: Desk) -> None:
+    id = await desk.run("echo x; exec >/dev/null 2>&1; until test -e go; do sleep 0.01; done")
+    await desk.until(lambda: desk.table.get(id).output_ended)
+    assert desk.table.get(id).state == "running"
+    assert not (await desk.table.read(id, 0)).eof
+    waiting = asyncio.create_task(desk.table.read(id, 2, wait_ms=30_000))
+    assert not (await desk.table.read(id, 2, wait_ms=30)).eof
+    assert not waiting.done()
+    (desk.cwd / "go").touch()
+    piece = await asyncio.wait_for(waiting, 5)
+    assert (piece.data, piece.eof) == (b"", True)
+
+
 async def test_a_waiting_read_ends_with_the_output(desk: Desk) -> None:
     id = await desk.run("until test -e go; do sleep 0.01; done")
     waiting = asyncio.create_task(desk.table.read(id, 0, wait_ms=30_000))
     await asyncio.sleep(0)
     (desk.cwd / "go").touch()
-    pieces = [await asyncio.wait_for(waiting, 5)]
-    while not pieces[-1].eof:
-        pieces.append(await asyncio.wait_for(desk.table.read(id, 0, wait_ms=30_000), 5))
-    assert all(piece.data == b"" for piece in pieces)
+    piece = await asyncio.wait_for(waiting, 5)
+    assert (piece.data, piece.eof) == (b"", True)
 
 
 async def test_a_reader_that_gives_up_harms_nobody(desk: Desk) -> None:

@@ -1,9 +1,10 @@
 """After a host was killed the next one shows what it left: output to read, the living to be stopped."""
 
+import asyncio
 import json
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from felan_core.processes import identity
 from felan_core.processes.errors import DuplicateProcess, OffsetPastEnd
 from felan_core.processes.records import ProcessRecord
-from tests.core.processes.conftest import Desk, is_alive
+from tests.core.processes.conftest import Desk
 
 HOST = Path(__file__).with_name("host_that_dies.py")
 ROOT = Path(__file__).parents[3]
@@ -170,17 +171,21 @@ async def test_a_child_that_ends_at_once_has_an_identity_all_the_same(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save = identity.save
+    go = threading.Event()
 
     def save_late(folder: Path, pid: int, marker: str) -> None:
-        while is_alive(pid):
-            time.sleep(0.005)
-        # Long enough for a loop that took the status too early.
-        time.sleep(0.05)
+        assert go.wait(10)
         save(folder, pid, marker)
 
     monkeypatch.setattr(identity, "save", save_late)
-    id = await desk.run("true")
-    assert (await desk.ended(id)).exit_code == 0
+    starting = asyncio.create_task(desk.run("true"))
+    await desk.until(lambda: bool(desk.table.list()))
+    # Each of these looks at the exited child and lets go of it again.
+    await desk.ended("proc-1")
+    await desk.table.stop("proc-1")
+    await desk.table.stop("proc-1")
+    go.set()
+    await starting
     assert (desk.root / "p-proc-1" / "identity.json").exists()
 
 

@@ -1,6 +1,7 @@
 """A stop reaches everybody of the group, nobody else, and says what really happened."""
 
 import asyncio
+import errno
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
+from felan_core.processes import kernel, watch
 from felan_core.processes.errors import InvalidSignal, StillRunning, UnknownProcess
 from felan_core.processes.group import ProcessGroup
 from tests.core.processes.conftest import Desk, process_state
@@ -182,6 +184,22 @@ async def test_a_stop_that_is_given_up_leaves_no_zombie(desk: Desk) -> None:
     await asyncio.gather(stopping, return_exceptions=True)
     assert desk.table.get(id).state == "running"
     assert (await desk.table.stop(id, "kill")).signal == "SIGKILL"
+
+
+async def test_a_kernel_without_pidfd_and_proc_does_as_well(
+    desk: Desk, alive: Callable[[int], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*_: object) -> int:
+        raise OSError(errno.ENOSYS, "not here")
+
+    monkeypatch.setattr(watch, "_exit_descriptor", missing)
+    monkeypatch.setattr(kernel, "has_proc", lambda: False)
+    assert (await desk.ended(await desk.run("exit 4"))).exit_code == 4
+    id = await desk.python(DEAF)
+    family = await desk.pids(id, 3)
+    record = await desk.table.stop(id, grace_ms=50)
+    assert (record.state, record.signal) == ("signalled", "SIGKILL")
+    assert [alive(pid) for pid in family] == [False] * 3
 
 
 async def test_another_signal_is_refused(desk: Desk) -> None:
