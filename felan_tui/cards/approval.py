@@ -17,10 +17,9 @@ from felan_tui.cards.choices import Choices
 from felan_tui.cards.chooser import Choice, Chooser
 from felan_tui.cards.entry import LineEntry
 from felan_tui.cards.subject import subject_lines
-from felan_tui.text.safe import safe_line
 
 SAY_WHY = "\x00say-why"
-"""Our own choice beside the options of the request; an id with a control character is none that a host gives."""
+"""Our own choice beside those of the request; no host gives an id with a control character."""
 
 AGENTS_RULE = "the agent's rule"
 
@@ -33,7 +32,7 @@ def option_label(option: ApprovalOption) -> str:
 
 
 class ApprovalCard(InteractionCard):
-    """`approve · bash`, the command or diff in a box, and the options by digit, by arrows and Enter, or by mouse."""
+    """`approve · bash`, the command or diff in a box, and the options by digit, arrows or mouse."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("w", "say_why", "Reject, say why", id="felan.card.say_why"),
@@ -56,9 +55,11 @@ class ApprovalCard(InteractionCard):
         if self._reject is not None:
             offered.append(Choice(SAY_WHY, f"{self._reject.label}, say why", tone="reject_once"))
         self.choices = Choices(Chooser(offered), admits_click=self.admits_click, flow=True)
-        self.box = Boxed(tuple(islice(subject_lines(request.subject), MOST)), rows=self._rows, more="… o opens it whole")
+        self.box = Boxed(tuple(islice(subject_lines(request.subject), MOST)), rows=self._rows)
         self.note = LineEntry(
-            text=str(self._given_draft.get("note", "")), placeholder="why not? Enter rejects and says it", card=self
+            text=str(self._given_draft.get("note", "")),
+            placeholder="why not? Enter rejects and says it",
+            card=self,
         )
         self._noting = bool(self._given_draft.get("noting"))
 
@@ -71,8 +72,8 @@ class ApprovalCard(InteractionCard):
         return self._noting if child is self.note else not self._noting
 
     def head_lines(self, width: int) -> list[Content]:
-        title = safe_line(self.request.title).strip()
-        if title in (safe_line(given(self.request.subject.command, "")), safe_line(given(self.request.subject.name, ""))):
+        subject = self.request.subject
+        if self.request.title in (given(subject.command, ""), given(subject.name, "")):
             return []
         return super().head_lines(width)
 
@@ -89,8 +90,8 @@ class ApprovalCard(InteractionCard):
     def hint(self) -> str:
         if self._noting:
             return "Enter rejects and says why · Esc back to the options"
-        why = " · w reject, say why" if self._reject is not None else ""
-        return f"digit chooses · arrows, then Enter{why} · o opens it whole · Esc leaves it waiting"
+        why = " · w say why" if self._reject is not None else ""
+        return f"digit, or arrows and Enter{why} · o open it whole · Esc leave it waiting"
 
     def focus_target(self) -> Widget:
         return self.note if self._noting else self
@@ -123,11 +124,12 @@ class ApprovalCard(InteractionCard):
         self.note.focus()
 
     def action_leave(self) -> None:
-        """Esc: from the reason back to the options (the text stays), from the options back to the composer."""
+        """Esc: from the reason back to the options (its text stays), from there to the composer."""
         if self._noting and not self.folded:
             self._noting = False
-            self._draw()
+            # Before the field is hidden: else the focus would fall to something else by itself.
             self.focus()
+            self._draw()
         else:
             super().action_leave()
 

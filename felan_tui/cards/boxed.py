@@ -13,13 +13,13 @@ MOST = 5_000
 
 
 class Boxed(Widget):
-    """The first `rows` rows of some lines, folded to the width, with a last row that says how to see the rest."""
+    """The first `rows` rows of some lines, folded to the width; the last one says how to see the rest."""
 
     DEFAULT_CSS = """
     Boxed { height: auto; width: 1fr; padding: 0 1; background: $panel; border-left: outer $accent; }
     """
 
-    def __init__(self, lines: Sequence[Line], *, rows: int, more: str) -> None:
+    def __init__(self, lines: Sequence[Line], *, rows: int, more: str = "… o opens it whole") -> None:
         super().__init__()
         self._lines = lines
         self._rows = rows

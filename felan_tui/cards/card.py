@@ -1,7 +1,7 @@
 """The base of the interaction cards: frame, guard, timers, sending, folding. What is asked is a subclass's.
 
-A card never takes the focus by itself and never talks to the host. Keys pass `admits` before anything acts on them,
-here and in every field inside of the card (see `felan_tui.cards.guard`).
+A card never takes the focus by itself and never talks to the host. Keys pass `admits` before anything acts on
+them, here and in every field inside of the card (see `felan_tui.cards.guard`).
 """
 
 import time
@@ -22,11 +22,14 @@ from felan_tui.cards.guard import Clock, Guard
 from felan_tui.cards.lines import Lines
 from felan_tui.cards.messages import Answered, AskAgain, Left, OpenSubject
 from felan_tui.cards.subject import request_lines
+from felan_tui.cards.terminal import watch_terminal_focus
 from felan_tui.cards.wording import can_ask_again, ended, footer, header, is_open, one_line, title_of
 from felan_tui.text.safe import safe_line
 
 Draft = dict[str, Any]
 """What is typed or marked and not answered yet, as plain JSON; each kind of card has its own members."""
+
+TOO_SOON = "! not taken: too soon after this got the focus; press again"
 
 
 def _now_ms() -> int:
@@ -138,7 +141,7 @@ class InteractionCard(Widget, can_focus=True):
         self._draw()
 
     def focus_inside(self) -> None:
-        """Put the focus where an answer is given. The screen calls this for the one key that goes to the cards."""
+        """Put the focus where an answer is given: for the one key that goes to the cards."""
         self._entered()
         self.focus_target().focus()
 
@@ -189,8 +192,8 @@ class InteractionCard(Widget, can_focus=True):
     def admits(self, event: events.Key) -> bool:
         """Whether this key may act on the card or a field of it. A key that may not is the caller's to stop.
 
-        Escape always may, since it answers nothing, and so may what is no key of a card: function keys and Ctrl
-        with a letter other than the ones that stand for Enter and newline.
+        Escape always may, since it answers nothing, and so may what is no key of a card: function keys, and
+        Ctrl with a letter that does not stand for Enter or a new line.
         """
         if not self._inside:
             self._entered()
@@ -212,7 +215,7 @@ class InteractionCard(Widget, can_focus=True):
         return not self._sending and self.guard.click()
 
     def admits_paste(self) -> bool:
-        """Whether a paste may go into a text field. It never answers, and keys right behind it do not either."""
+        """Whether a paste may go into a text field. Neither it nor keys right behind it ever answer."""
         admitted = not self._sending and self.guard.open
         self.guard.pasted()
         return admitted
@@ -274,12 +277,8 @@ class InteractionCard(Widget, can_focus=True):
 
     def on_mount(self) -> None:
         self._timer = self.set_interval(1.0, self._tick, pause=not self.display)
-        self.watch(self.app, "app_focus", self._terminal_focus, init=False)
+        watch_terminal_focus(self, self.guard)
         self._draw()
-
-    def _terminal_focus(self, has_focus: bool) -> None:
-        if has_focus:
-            self.guard.terminal_focused()
 
     def _tick(self) -> None:
         if self.display and not self.folded:
@@ -324,7 +323,7 @@ class InteractionCard(Widget, can_focus=True):
         return True
 
     def _text_width(self) -> int:
-        return self.content_size.width or max(10, self.app.size.width - 4)
+        return self.content_size.width or max(10, self.screen.size.width - 4)
 
     def _ended_line(self) -> Content:
         how = ended(self.interaction, self.around.me)
@@ -343,7 +342,9 @@ class InteractionCard(Widget, can_focus=True):
         if self._sending:
             lines.append(Content.assemble(("… sending", "$text-muted")))
         elif self._too_soon:
-            lines.append(Content.assemble(("! not taken: too soon after this got the focus; press again", "$warning")))
+            lines.append(
+                Content.assemble(("! not taken: too soon after this got the focus; press again", "$warning"))
+            )
         elif self._inside:
             lines.append(Content.assemble((self.hint, "$text-muted")))
         elif self.around.key:

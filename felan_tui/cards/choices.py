@@ -1,4 +1,4 @@
-"""Draws a `Chooser` and takes its keys and clicks: options in a flowing row, or one below the other with a filter."""
+"""Draws a `Chooser` and takes its keys and clicks: options in a flowing row, or one below the other."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _TONES = {
 
 @dataclass(frozen=True)
 class Spot:
-    """Where a choice was drawn: its index in `Chooser.shown`, its row, and its cells from `start` to `end`."""
+    """Where a choice was drawn: index in `Chooser.shown`, row, and cells from `start` to `end`."""
 
     index: int
     row: int
@@ -214,7 +214,9 @@ class Choices(Widget):
         chooser = self.chooser
         lines: list[Content] = []
         if chooser.filters:
-            query = Content.assemble(("filter: ", "$text-muted"), cut(chooser.query, max(1, width - 30)), ("▏", "$accent"))
+            query = Content.assemble(
+                ("filter: ", "$text-muted"), cut(chooser.query, max(1, width - 30)), ("▏", "$accent")
+            )
             shown = f"  {len(chooser.shown)} of {len(chooser.choices)}"
             lines.append(query + Content.assemble((shown, "$text-muted")))
         window = chooser.window(self._rows)

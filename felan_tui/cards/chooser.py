@@ -1,6 +1,6 @@
 """What a list of choices does, without a widget: filter, cursor, marks and digits.
 
-No choice has the cursor at first (`cursor` is None), so that Enter chooses nothing until somebody moved to it.
+No choice has the cursor at first (`cursor` is None), so that Enter chooses nothing until one moved there.
 With more than `DIGITS` choices the list filters as one types, and digits are typed like letters.
 """
 
@@ -25,7 +25,9 @@ class Choice:
 class Chooser:
     """The state of one list of choices. `several` makes it a list of marks that is submitted as a whole."""
 
-    def __init__(self, choices: Iterable[Choice], *, several: bool = False, marked: Sequence[str] = ()) -> None:
+    def __init__(
+        self, choices: Iterable[Choice], *, several: bool = False, marked: Sequence[str] = ()
+    ) -> None:
         self.choices: tuple[Choice, ...] = tuple(choices)
         self.several = several
         self.filters = len(self.choices) > DIGITS

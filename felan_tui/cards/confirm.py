@@ -18,7 +18,7 @@ YES, NO = "yes", "no"
 class ConfirmCard(InteractionCard):
     """A question, its message, and `[1] yes  [2] no`; y and n choose too."""
 
-    HINT = "y or 1 is yes · n or 2 is no · o opens the text · Esc leaves it waiting"
+    HINT = "y or 1 yes · n or 2 no · o open it whole · Esc leave it waiting"
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class ConfirmCard(InteractionCard):
         super().__init__(interaction, around=around, draft=draft, id=id)
         offered = [Choice(YES, YES, tone="allow_once"), Choice(NO, NO, tone="reject_once")]
         self.choices = Choices(Chooser(offered), admits_click=self.admits_click, flow=True)
-        self.box = Boxed(tuple(request_lines(interaction.request)), rows=self._rows, more="… o opens it whole")
+        self.box = Boxed(tuple(request_lines(interaction.request)), rows=self._rows)
 
     def body(self) -> Iterable[Widget]:
         return (self.box, self.choices)

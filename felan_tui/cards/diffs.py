@@ -1,7 +1,7 @@
-"""The lines of a change for the preview of an approval: what goes and what comes, with a little around it. Pure.
+"""The lines of a change for the preview of an approval: what goes, what comes, a little around it. Pure.
 
-A preview must be there at once, whatever an agent sends: what is equal at both ends is taken away first, and a
-middle that is too large to compare well is shown as a whole taken out and a whole put in.
+A preview must be there at once, whatever an agent sends: what is equal at both ends is taken away first, and
+a middle that is too large to compare well is shown as a whole taken out and a whole put in.
 """
 
 from collections.abc import Iterator
@@ -29,8 +29,12 @@ def _ends(old: list[str], new: list[str]) -> tuple[int, int]:
     return start, end
 
 
+def _all(mark: Mark, lines: list[str]) -> Iterator[tuple[Mark, str]]:
+    return ((mark, line) for line in lines)
+
+
 def diff_lines(old: str, new: str) -> Iterator[tuple[Mark, str]]:
-    """The change as (mark, line without its end): `-` goes, `+` comes, a space stays, `…` lines are left out."""
+    """The change as (mark, line): `-` goes, `+` comes, a space stays, `…` stands for lines left out."""
     before, after = old.split("\n"), new.split("\n")
     if before and before[-1] == "":
         before.pop()
@@ -44,14 +48,14 @@ def diff_lines(old: str, new: str) -> Iterator[tuple[Mark, str]]:
     gone, come = before[start : len(before) - end], after[start : len(after) - end]
     if start > CONTEXT:
         yield "…", f"{start - CONTEXT} lines unchanged"
-    yield from ((" ", line) for line in before[max(0, start - CONTEXT) : start])
+    yield from _all(" ", before[max(0, start - CONTEXT) : start])
     if len(gone) * len(come) > COMPARABLE:
-        yield from (("-", line) for line in gone)
-        yield from (("+", line) for line in come)
+        yield from _all("-", gone)
+        yield from _all("+", come)
     else:
         yield from _middle(gone, come)
     tail = before[len(before) - end :]
-    yield from ((" ", line) for line in tail[:CONTEXT])
+    yield from _all(" ", tail[:CONTEXT])
     if end > CONTEXT:
         yield "…", f"{end - CONTEXT} lines unchanged"
 
@@ -61,10 +65,10 @@ def _middle(gone: list[str], come: list[str]) -> Iterator[tuple[Mark, str]]:
         if kind == "equal":
             same = gone[i1:i2]
             if len(same) > 2 * CONTEXT:
-                yield from ((" ", line) for line in same[:CONTEXT])
+                yield from _all(" ", same[:CONTEXT])
                 yield "…", f"{len(same) - 2 * CONTEXT} lines unchanged"
                 same = same[-CONTEXT:]
-            yield from ((" ", line) for line in same)
+            yield from _all(" ", same)
         else:
-            yield from (("-", line) for line in gone[i1:i2])
-            yield from (("+", line) for line in come[j1:j2])
+            yield from _all("-", gone[i1:i2])
+            yield from _all("+", come[j1:j2])

@@ -1,4 +1,4 @@
-"""Text fields inside of cards and forms: each key and paste is admitted first, and Enter is told, not acted on."""
+"""Text fields inside of cards and forms: each key and paste is admitted first, and Enter is told."""
 
 from typing import Protocol
 
@@ -70,7 +70,8 @@ class BlockEntry(SafeTextArea):
 
     DEFAULT_CSS = """
     BlockEntry {
-        height: auto; min-height: 3; max-height: 8; border: none; padding: 0 1; background: $surface; width: 1fr;
+        height: auto; min-height: 3; max-height: 8; width: 1fr;
+        border: none; padding: 0 1; background: $surface;
         &:focus { border: none; background: $panel; }
     }
     """

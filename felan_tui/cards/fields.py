@@ -31,7 +31,8 @@ HELP_MOST = 600
 class Editor(Protocol):
     """What a field's row needs of its editor. An absent value is None."""
 
-    widget: Widget | None
+    @property
+    def widget(self) -> Widget | None: ...
 
     def value(self) -> Any: ...
 
@@ -43,38 +44,50 @@ class _TextEditor:
         self._default = given(field.default, None)
         text = draft if isinstance(draft, str) else self._default or ""
         make = BlockEntry if given(field.multiline, False) else LineEntry
-        self.widget: BlockEntry | LineEntry = make(card=card, text=text, placeholder=given(field.placeholder, ""))
-        self._start = self.widget.written
+        self._entry = make(card=card, text=text, placeholder=given(field.placeholder, ""))
+
+    @property
+    def widget(self) -> Widget:
+        return self._entry
 
     def value(self) -> Any:
         # An empty optional field is absent, unless its default was taken out on purpose.
-        text = self.widget.written
+        text = self._entry.written
         return text if text or self._default else None
 
     def draft(self) -> Any:
-        text = self.widget.written
+        text = self._entry.written
         return text if text != (self._default or "") else None
 
 
 class _ChoiceEditor:
-    def __init__(self, chooser: Chooser, card: Keeper, *, clears: bool, flow: bool, default: str | None) -> None:
-        self.widget = OptionField(chooser, card=card, clears=clears, flow=flow)
+    def __init__(
+        self, chooser: Chooser, card: Keeper, *, clears: bool, flow: bool, default: str | None
+    ) -> None:
+        self._options = OptionField(chooser, card=card, clears=clears, flow=flow)
         self._flow = flow
         self._default = default
 
+    @property
+    def widget(self) -> Widget:
+        return self._options
+
     def value(self) -> Any:
-        chosen = self.widget.chosen
+        chosen = self._options.chosen
         return chosen == "yes" if self._flow and chosen is not None else chosen
 
     def draft(self) -> Any:
-        chosen = self.widget.chosen
+        chosen = self._options.chosen
         return chosen if chosen != self._default else None
 
 
 class _NoEditor:
     def __init__(self, field: NumberField | MultiSelectField) -> None:
-        self.widget = None
         self._default: Any = given(field.default, None)
+
+    @property
+    def widget(self) -> None:
+        return None
 
     def value(self) -> Any:
         return self._default

@@ -19,7 +19,7 @@ from felan_tui.text.cells import cell_len
 class FormCard(InteractionCard):
     """The form's description, its fields, and its two buttons as declared."""
 
-    HINT = "Tab next field · Enter goes on, and presses a button · Esc leaves it waiting"
+    HINT = "Tab next field · Enter go on, or press the button · Esc leave it waiting"
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class FormCard(InteractionCard):
             card=self,
             draft=cast("dict[str, object]", fields) if isinstance(fields, dict) else None,
         )
-        self.box = Boxed(tuple(request_lines(request)), rows=3, more="… o opens it whole")
+        self.box = Boxed(tuple(request_lines(request)), rows=3)
 
     def body(self) -> Iterable[Widget]:
         return (self.box, self.fields)

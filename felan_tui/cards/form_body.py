@@ -1,4 +1,4 @@
-"""The fields and buttons of a form, for the card of a form and for the actions of elements that have fields."""
+"""The fields and buttons of a form, for a card and for the actions of elements that have fields."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ from felan_tui.cards.press import Press
 
 
 class FormBody(Widget):
-    """The form's inside. Tab and Shift+Tab go round in it; Enter goes on to the next field and to the button."""
+    """The form's inside. Tab and Shift+Tab go round in it; Enter goes on to the next field or button."""
 
     DEFAULT_CSS = """
     FormBody { height: auto; width: 1fr; layout: vertical; }

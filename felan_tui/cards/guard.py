@@ -1,12 +1,11 @@
 """Decides whether a key, a click or a paste may act on a card: nothing is ever answered by accident.
 
-A pure policy; the clock (monotonic seconds) is passed in. It knows no widget and no answer. The rules (experience:
-Interactions):
+A pure policy; the clock (monotonic seconds) is passed in. It knows no widget and no answer. The rules:
 
-* A card accepts nothing for its first `GRACE` seconds, counted from when it was first seen and again from when it
-  got the focus. A key in that time starts it anew, because a held key repeats.
-* A paste answers nothing, and neither does what comes right behind it: a paste that contains its own end marker
-  goes on as keys.
+* A card accepts nothing for its first `GRACE` seconds, counted from when it was first seen and again from
+  when it got the focus. A key in that time starts it anew, because a held key repeats.
+* A paste answers nothing, and neither does what comes right behind it: a paste that contains its own end
+  marker goes on as keys.
 * The click that brings the terminal to the front answers nothing.
 """
 

@@ -41,7 +41,7 @@ class InputCard(InteractionCard):
     @property
     def hint(self) -> str:
         newline = " · Ctrl+J new line" if isinstance(self.field, BlockEntry) else ""
-        return f"Enter sends{newline} · Esc leaves it waiting"
+        return f"Enter send{newline} · Esc leave it waiting"
 
     def focus_target(self) -> Widget:
         return self if self.folded else self.field

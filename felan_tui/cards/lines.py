@@ -7,7 +7,7 @@ from textual.widget import Widget
 
 
 class Lines(Widget):
-    """Some lines of `Content`, wrapped at the width. Content is never markup; whoever builds it makes it safe."""
+    """Some lines of `Content`, wrapped at the width. Whoever builds the content makes it safe."""
 
     DEFAULT_CSS = """
     Lines { height: auto; width: 1fr; }
@@ -15,7 +15,12 @@ class Lines(Widget):
     """
 
     def __init__(
-        self, lines: Iterable[Content] = (), *, id: str | None = None, one_row: bool = False, classes: str = ""
+        self,
+        lines: Iterable[Content] = (),
+        *,
+        id: str | None = None,
+        one_row: bool = False,
+        classes: str = "",
     ) -> None:
         super().__init__(id=id, classes=f"{classes} -one-row" if one_row else classes)
         self._content = Content("\n").join(list(lines))

@@ -19,7 +19,8 @@ class OptionField(Widget, can_focus=True):
     """One of the chooser's choices, or none. `flow` keeps them in one row, always open."""
 
     DEFAULT_CSS = """
-    OptionField { height: auto; width: 1fr; padding: 0 1; background: $surface; &:focus { background: $panel; } }
+    OptionField { height: auto; width: 1fr; padding: 0 1; background: $surface; }
+    OptionField:focus { background: $panel; }
     """
 
     class Entered(Message):
@@ -62,7 +63,9 @@ class OptionField(Widget, can_focus=True):
         elif marked:
             self._said.show([Content.assemble(("● ", "$accent"), safe_line(marked[0].label).strip())])
         else:
-            self._said.show([Content.assemble((f"○ nothing chosen, {len(self.chooser.choices)} options", "$text-muted"))])
+            self._said.show(
+                [Content.assemble((f"○ nothing chosen, {len(self.chooser.choices)} options", "$text-muted"))]
+            )
 
     def _on_focus(self, event: events.Focus) -> None:
         self._open(True)

@@ -50,12 +50,11 @@ class SelectCard(InteractionCard):
 
     @property
     def hint(self) -> str:
-        first = "type to filter · arrows" if self.chooser.filters else "digit or arrows"
         if self.chooser.several:
-            return f"{first} · Space marks · Enter sends ({self._bounds}) · Esc leaves it waiting"
-        chooses = "arrows, then Enter" if not self.chooser.filters else "then Enter"
-        lead = "digit chooses" if not self.chooser.filters else first
-        return f"{lead} · {chooses} · Esc leaves it waiting"
+            how = "type to filter, arrows and Space" if self.chooser.filters else "digit, or arrows and Space"
+            return f"{how} mark · Enter sends ({self._bounds}) · Esc leave it waiting"
+        how = "type to filter, then" if self.chooser.filters else "digit, or"
+        return f"{how} arrows and Enter · o open it whole · Esc leave it waiting"
 
     def press(self, event: events.Key) -> bool:
         return self.choices.press(event)

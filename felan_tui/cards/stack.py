@@ -1,4 +1,4 @@
-"""Holds the cards of all open interactions: one is shown whole, the others are counted and named in a line each."""
+"""Holds the cards of all open interactions: one is shown whole, the others are counted and named."""
 
 from collections.abc import Callable, Iterable
 from typing import ClassVar
@@ -30,8 +30,8 @@ NAMED = 2
 class CardStack(VerticalScroll, can_focus=False):
     """The cards of one session, in the order in which the interactions came.
 
-    It never takes the focus: `focus_current` is for the key that goes to the cards. When the card that has the
-    focus ends, `Left` is posted and the next card does not get the focus.
+    It never takes the focus: `focus_current` is for the key that goes to the cards. When the card that has
+    the focus ends, `Left` is posted and the next card does not get the focus.
     """
 
     DEFAULT_CSS = """
@@ -52,12 +52,12 @@ class CardStack(VerticalScroll, can_focus=False):
         again: Callable[[Interaction], bool] = can_ask_again,
         id: str | None = None,
     ) -> None:
-        """`drafts` is kept by the caller: what is half answered survives when the cards themselves are taken away.
+        """`drafts` may be kept by the caller: what is half answered then survives the cards themselves.
 
         `again` says which ended interactions still get a card, since they can be asked again.
         """
         super().__init__(id=id)
-        self._around = around or Surroundings()
+        self.around = around or Surroundings()
         self.drafts: dict[str, Draft] = drafts if drafts is not None else {}
         self._again = again
         self._cards: dict[str, InteractionCard] = {}
@@ -121,6 +121,10 @@ class CardStack(VerticalScroll, can_focus=False):
         """The card of this interaction, if it has one."""
         return self._cards.get(interaction_id)
 
+    def allow_focus_children(self) -> bool:
+        """Nothing in here is ever focused because it is next in line; only from inside does Tab go on."""
+        return self.is_attached and self._has_focus_inside()
+
     # --- cards come and go ---
 
     def _take(self, interaction: Interaction) -> None:
@@ -137,7 +141,7 @@ class CardStack(VerticalScroll, can_focus=False):
         wanted = is_open(interaction) or (self._again(interaction) and interaction.id not in self._dismissed)
         if not wanted:
             return
-        card = card_for(interaction, around=self._around, draft=self.drafts.get(interaction.id))
+        card = card_for(interaction, around=self.around, draft=self.drafts.get(interaction.id))
         card.display = False
         self._cards[interaction.id] = card
         if self.is_attached:
@@ -199,7 +203,9 @@ class CardStack(VerticalScroll, can_focus=False):
 
     def _arrange(self) -> None:
         open_cards = [one for one, card in self._cards.items() if not card.folded]
-        usable = [one for one, card in self._cards.items() if not card.folded or self._again(card.interaction)]
+        usable = [
+            one for one, card in self._cards.items() if not card.folded or self._again(card.interaction)
+        ]
         if self._current not in usable or (self._current not in open_cards and open_cards):
             self._current = (open_cards or usable or [None])[0]
         for one, card in self._cards.items():
@@ -212,10 +218,13 @@ class CardStack(VerticalScroll, can_focus=False):
         lines: list[Content] = []
         if others:
             lines.append(
-                Content.assemble((f"+{len(others)} more waiting", "bold $warning"), ("  Ctrl+N shows the next", "$text-muted"))
+                Content.assemble(
+                    (f"+{len(others)} more waiting", "bold $warning"),
+                    ("  Ctrl+N shows the next", "$text-muted"),
+                )
             )
-            if self.is_attached and self.app.size.height >= 24:
-                width = max(10, self.app.size.width - 6)
+            if self.is_attached and self.screen.size.height >= 24:
+                width = max(10, self.screen.size.width - 6)
                 named = [cut(one_line(self._cards[one].interaction), width) for one in others[:NAMED]]
                 lines += [Content.assemble((f"? {text}", "$text-muted")) for text in named]
         self._others.show(lines)
@@ -224,7 +233,7 @@ class CardStack(VerticalScroll, can_focus=False):
         if not self.is_attached:
             return
         above = self._others.plain.count("\n") + 1 if self._others.plain else 0
-        rows = max(1, self.app.size.height // 2 - AROUND_THE_TEXT - above)
+        rows = max(1, self.screen.size.height // 2 - AROUND_THE_TEXT - above)
         for card in self._cards.values():
             card.make_room(rows)
 

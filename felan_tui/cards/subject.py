@@ -1,6 +1,6 @@
-"""What an approval is about, as lines to show: command, folder, paths, text and diffs, nothing hidden left hidden.
+"""What an approval is about, as lines to show: command, folder, paths, text, diffs; nothing stays hidden.
 
-Every string passes `visible`, so that a reader sees an escape sequence or a bidirectional control as a sign. A line
+Every string passes `visible`, so that an escape sequence or a bidirectional control is seen as a sign. A line
 is folded hard, not wrapped at words: the spaces of a command mean something.
 """
 
@@ -27,7 +27,7 @@ from felan_tui.text.safe import visible
 
 MUTED = "$text-muted"
 LONGEST = 20_000
-"""Characters of one line of a diff that are shown; a command is always shown whole (it is bounded by the contract)."""
+"""Characters of one line of a diff that are shown; a command, which the contract bounds, is shown whole."""
 _STYLES = {"+": "$success", "-": "$error", " ": "", "…": MUTED}
 
 

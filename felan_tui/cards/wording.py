@@ -1,4 +1,4 @@
-"""The words of a card: its header, what it waits for, and how it ended. Pure; instants in milliseconds come in.
+"""The words of a card: its header, what it waits for, and how it ended. Pure; instants in milliseconds.
 
 Everything returned is safe to show: text of agents and of other clients has passed `felan_tui.text`.
 """
@@ -106,7 +106,9 @@ def ended(interaction: Interaction, me: str | None) -> Ended:
     match interaction.state:
         case "resolved":
             result = _result(interaction)
-            return Ended(result.glyph, result.tone, f"{result.text}{_by(interaction, me)}{_note(interaction)}")
+            return Ended(
+                result.glyph, result.tone, f"{result.text}{_by(interaction, me)}{_note(interaction)}"
+            )
         case "expired":
             return Ended("–", "warning", f"expired: {reason}" if reason else "expired, nobody answered")
         case "cancelled":

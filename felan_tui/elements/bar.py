@@ -1,10 +1,10 @@
-"""The text of a progress element: bar, share, amounts, rate and time left, in a given number of cells. Pure."""
+"""The text of a progress element: bar, share, amounts, rate and time left, in some cells. Pure."""
 
 from dataclasses import dataclass
 
 from felan_core.protocol.base import given
 from felan_core.protocol.elements import ProgressElement
-from felan_tui.elements.figures import amount, clock_span
+from felan_tui.elements.figures import amount, clock_span, is_bytes
 from felan_tui.text.cells import cell_len, cut
 from felan_tui.text.safe import safe_line
 
@@ -15,7 +15,12 @@ PULSE = 4
 LABEL_MOST = 40
 BAR_LEAST, BAR_MOST = 6, 40
 
-GLYPHS = {"running": ("●", "accent"), "done": ("✓", "success"), "failed": ("✗", "error"), "cancelled": ("–", "warning")}
+GLYPHS = {
+    "running": ("●", "accent"),
+    "done": ("✓", "success"),
+    "failed": ("✗", "error"),
+    "cancelled": ("–", "warning"),
+}
 """State to glyph and theme variable: state is told by both."""
 
 
@@ -38,7 +43,12 @@ def is_indeterminate(element: ProgressElement) -> bool:
 
 
 def bar_text(
-    element: ProgressElement, width: int, *, rate: float | None = None, left: float | None = None, beat: int = 0
+    element: ProgressElement,
+    width: int,
+    *,
+    rate: float | None = None,
+    left: float | None = None,
+    beat: int = 0,
 ) -> BarText:
     """The line in `width` cells. `rate` in units a second, `left` in seconds; `beat` moves the pulse."""
     glyph, tone = GLYPHS[element.state]
@@ -74,7 +84,7 @@ def _figures(element: ProgressElement, rate: float | None, left: float | None) -
     parts: list[str] = []
     if total and value is not None:
         parts.append(f"{min(100, max(0, int(100 * value / total)))}%")
-        parts.append(f"{amount(value, '' if unit.casefold() not in ('b', 'byte', 'bytes') else unit)} of {amount(total, unit)}")
+        parts.append(f"{amount(value, unit if is_bytes(unit) else '')} of {amount(total, unit)}")
     elif value is not None:
         parts.append(amount(value, unit))
     if element.state == "running":

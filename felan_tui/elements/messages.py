@@ -8,8 +8,8 @@ from textual.message import Message
 class ActionChosen(Message):
     """An action of an element was chosen, confirmed where it asks for that, and its fields filled in.
 
-    The members are those of the operation `ui.action` (session protocol §4, §5); `values` is None for an action
-    without fields. The host may refuse it as stale: the next revision of the element then shows what changed.
+    The members are those of the operation `ui.action` (session protocol §4, §5); `values` is None for an
+    action without fields. The host may refuse it as stale: the element's next revision shows what changed.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
 """How fast a progress element gets on and how long it will still take: pure, the clock (seconds) passed in.
 
-Host values come in steps and may be coalesced, so that the rate is that of a sliding window of the last samples and
-not of the last step. Nothing is estimated before there is enough to go by: a wrong time left is worse than none.
+Values come in steps and may be coalesced, so that the rate is that of a sliding window of the last samples
+and not of the last step. Nothing is estimated before there is enough to go by: no time is better than a wrong
+one.
 """
 
 from collections import deque

@@ -98,7 +98,12 @@ class ProgressLine(Widget):
         tone = f"${shown.tone}"
         parts: list[str | tuple[str, str]] = [(f"{shown.glyph} ", f"bold {tone}"), shown.label]
         if shown.before or shown.filled or shown.rest:
-            parts += ["  ", (shown.before, "$text-muted"), (shown.filled, f"bold {tone}"), (shown.rest, "$text-muted")]
+            parts += [
+                "  ",
+                (shown.before, "$text-muted"),
+                (shown.filled, f"bold {tone}"),
+                (shown.rest, "$text-muted"),
+            ]
         if shown.figures:
             parts.append((f"  {shown.figures}", "$text-muted"))
         return Content.assemble(*(part for part in parts if not isinstance(part, tuple) or part[0]))

@@ -59,7 +59,9 @@ class StatusLines(Widget):
         title = safe_line(given(element.title, "")).strip()
         text = safe_line(element.text, mark="⏎")
         text = cut(f"{title}: {text}" if title else text, max(1, width - 2))
-        return Content.assemble((f"{glyph} ", f"bold {style}"), (text, style if element.tone != "info" else "$text"))
+        return Content.assemble(
+            (f"{glyph} ", f"bold {style}"), (text, style if element.tone != "info" else "$text")
+        )
 
     def render(self) -> Content:
         width = self.content_size.width

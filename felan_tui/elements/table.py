@@ -23,7 +23,7 @@ Align = Literal["left", "right", "center"]
 
 @dataclass(frozen=True)
 class Table:
-    """A header and rows of equal width, and how wide each column came out; columns that do not fit have width 0."""
+    """A header and rows of equal width, and how wide each column came out: 0 when it did not fit."""
 
     header: str
     rows: tuple[str, ...]
@@ -36,7 +36,7 @@ class Table:
 
 
 def cell(column: Column, item: ViewItem, zone: tzinfo | None = None) -> str:
-    """One field as safe text in one line; a field that is absent or of another type is shown as it is, or as `–`."""
+    """One field as safe text in one line; `–` when it is absent."""
     value: Any = item.fields.get(column.id)
     if value is None:
         return "–"
@@ -54,7 +54,7 @@ def _align(column: Column) -> Align:
 
 
 def _share(wanted: Sequence[int], numbers: Sequence[bool], width: int) -> list[int]:
-    """Widths for the columns: what each wants while there is room; text columns give way before numbers and times."""
+    """Widths for the columns: what each wants if there is room; text gives way before numbers and times."""
     widths = [min(WIDEST, max(NARROWEST, want)) for want in wanted]
     while widths and sum(map(bool, widths)) and _total(widths) > width:
         soft = [index for index, one in enumerate(widths) if one > NARROWEST and not numbers[index]]

@@ -1,15 +1,15 @@
-"""Shows a view element as a table or a list: rows of strips, a cursor row, and which part of the whole this is."""
+"""Shows a view element as a table or a list: rows, a cursor row, and which part of the whole this is."""
 
 from datetime import tzinfo
 
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.binding import Binding
 from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
-from textual import events
 
 from felan_core.protocol.base import given
 from felan_core.protocol.elements import ViewElement, ViewItem
@@ -20,11 +20,11 @@ from felan_tui.text.safe import safe_line
 POINTER = "›"
 
 
-class ViewRows(ScrollView, can_focus=True):
-    """The rows of one view below its title and its header, which stay where they are while the rows scroll."""
+class ViewPanel(ScrollView, can_focus=True):
+    """The rows of one view below its title and its header, which stay while the rows scroll."""
 
     DEFAULT_CSS = """
-    ViewRows {
+    ViewPanel {
         height: auto; width: 1fr; padding: 0 1; overflow-x: hidden; overflow-y: auto;
         & > .view--title { text-style: bold; }
         & > .view--header { color: $text-muted; text-style: underline; }
@@ -44,7 +44,7 @@ class ViewRows(ScrollView, can_focus=True):
     ]
 
     class RowChosen(Message):
-        """Enter on a row, or a click on it. What can be done with a row is a later issue; the screen may show it."""
+        """Enter on a row, or a click on the row under the cursor. Its actions are a later issue."""
 
         def __init__(self, element_id: str, item: ViewItem) -> None:
             super().__init__()
@@ -103,7 +103,9 @@ class ViewRows(ScrollView, can_focus=True):
         self._resize()
 
     def _resize(self) -> None:
-        self.virtual_size = Size(self.scrollable_content_region.width, self.get_content_height(Size(), Size(), 0))
+        self.virtual_size = Size(
+            self.scrollable_content_region.width, self.get_content_height(Size(), Size(), 0)
+        )
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
@@ -124,7 +126,9 @@ class ViewRows(ScrollView, can_focus=True):
             return self._strip(page, width, base + self.get_component_rich_style("view--page", partial=True))
         index = y - len(lead) + self.scroll_offset.y
         if not rows and y == len(lead):
-            return self._strip("nothing here", width, base + self.get_component_rich_style("view--page", partial=True))
+            return self._strip(
+                "nothing here", width, base + self.get_component_rich_style("view--page", partial=True)
+            )
         if index >= len(rows):
             return Strip.blank(width, base)
         here = index == self.cursor
@@ -154,7 +158,9 @@ class ViewRows(ScrollView, can_focus=True):
         self._go((self.cursor if self.cursor is not None else start) + step)
 
     def action_page(self, direction: int) -> None:
-        self._go((self.cursor or 0) + direction * max(1, self.scrollable_content_region.height - self._above - 1))
+        self._go(
+            (self.cursor or 0) + direction * max(1, self.scrollable_content_region.height - self._above - 1)
+        )
 
     def action_jump(self, index: int) -> None:
         self._go(index if index >= 0 else len(self.element.items) + index)

@@ -1,0 +1,97 @@
+"""Shows all of what an interaction is about: the whole command, message or diff, to scroll through."""
+
+from rich.segment import Segment
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.content import Content
+from textual.geometry import Size
+from textual.screen import ModalScreen
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from felan_core.protocol.interactions import Interaction
+from felan_tui.cards.lines import Lines
+from felan_tui.cards.subject import Line, request_lines
+from felan_tui.cards.wording import header
+from felan_tui.text.cells import fold_spans, pad
+
+# Style of a line to the component class that has its colour; a line of strips takes no style of content.
+_CLASSES = {
+    "$success": "whole--comes",
+    "$error": "whole--goes",
+    "$text-muted": "whole--aside",
+    "bold": "whole--main",
+}
+
+
+class WholeLines(ScrollView, can_focus=True):
+    """All lines, folded hard at the width; only what is on the screen is drawn."""
+
+    DEFAULT_CSS = """
+    WholeLines {
+        height: 1fr; width: 1fr; padding: 0 1; overflow-x: hidden; background: $surface;
+        & > .whole--comes { color: $success; }
+        & > .whole--goes { color: $error; }
+        & > .whole--aside { color: $text-muted; }
+        & > .whole--main { text-style: bold; }
+    }
+    """
+    COMPONENT_CLASSES = set(_CLASSES.values())
+
+    def __init__(self, interaction: Interaction, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._lines: list[Line] = list(request_lines(interaction.request))
+        self._folded: tuple[int, list[tuple[str, str]]] | None = None
+
+    def rows(self, width: int) -> list[tuple[str, str]]:
+        """Each row as its text and its style."""
+        width = max(2, width)
+        if self._folded is None or self._folded[0] != width:
+            rows = [
+                (line.text[start:end], line.style)
+                for line in self._lines
+                for start, end in fold_spans(line.text, width)
+            ]
+            self._folded = (width, rows)
+        return self._folded[1]
+
+    def on_resize(self) -> None:
+        width = self.scrollable_content_region.width
+        if width > 0:
+            self.virtual_size = Size(width, len(self.rows(width)))
+
+    def render_line(self, y: int) -> Strip:
+        width = self.scrollable_content_region.width
+        rows = self.rows(width)
+        index = y + self.scroll_offset.y
+        style = self.rich_style
+        if index >= len(rows):
+            return Strip.blank(width, style)
+        text, name = rows[index]
+        if component := _CLASSES.get(name):
+            style += self.get_component_rich_style(component, partial=True)
+        return Strip([Segment(pad(text, width), style)], width)
+
+
+class WholeSubject(ModalScreen[None]):
+    """The subject over the whole screen. It answers nothing: Esc, q or o goes back to the card."""
+
+    DEFAULT_CSS = """
+    WholeSubject { layout: vertical; background: $surface; }
+    WholeSubject > Lines { padding: 0 1; background: $panel; }
+    """
+    BINDINGS = [Binding("escape,q,o", "close", "Back to the card", id="felan.whole.close")]
+
+    def __init__(self, interaction: Interaction) -> None:
+        super().__init__()
+        self._interaction = interaction
+
+    def compose(self) -> ComposeResult:
+        head = header(self._interaction.request)
+        yield Lines(
+            [Content.assemble((head, "bold"), ("  Esc goes back to the card", "$text-muted"))], one_row=True
+        )
+        yield WholeLines(self._interaction)
+
+    def action_close(self) -> None:
+        self.dismiss(None)
