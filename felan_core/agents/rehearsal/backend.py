@@ -153,7 +153,7 @@ class RehearsalBackend:
         self._play.steer(text)
 
     async def cancel(self) -> None:
-        if self._task is not None:
+        if self._task is not None and not self._task.cancelling():
             self._task.cancel()
 
     async def act(self, element: str, action: str, item: str | None, values: JsonObject) -> None:
@@ -183,8 +183,8 @@ class RehearsalBackend:
 
     async def close(self) -> None:
         task = self._task
+        await self.cancel()
         if task is not None:
-            task.cancel()
             await asyncio.wait({task})
 
     async def _take(self, play: Play, work: Coroutine[Any, Any, None]) -> TurnOutcome:
@@ -197,7 +197,7 @@ class RehearsalBackend:
         try:
             await asyncio.wait({task})
         except asyncio.CancelledError:  # the host itself goes: end the play before that
-            task.cancel()
+            await self.cancel()
             await asyncio.wait({task})
             await play.abandon("cancelled")
             raise

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from felan_core.agents.backend import AgentError, Session, ToolPatch
+from felan_core.agents.backend import AgentError, Session, ToolPatch, Withdrawn
 from felan_core.agents.rehearsal.folder import Folder
 from felan_core.agents.rehearsal.load import Scenario
 from felan_core.agents.rehearsal.memory import Memory, Place
@@ -30,6 +30,8 @@ MAX_STEPS: Final = 20_000
 """Steps of one turn, so that a scenario that goes in a circle ends."""
 STOP_WAIT: Final = 2.0
 """Seconds that a cancelled turn waits for its process to be stopped; the stop itself goes on after that."""
+WITHDRAWN_WAIT: Final = 0.05
+"""Seconds after a withdrawn question: a cancel withdraws it first and reaches us right after."""
 HEARD: Final = "Taking it into account."
 
 
@@ -65,7 +67,9 @@ async def firmly(work: Coroutine[Any, Any, T]) -> T:
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        await asyncio.wait({task})
+        while not task.done():
+            with contextlib.suppress(asyncio.CancelledError):  # told twice
+                await asyncio.wait({task})
         if not task.cancelled():
             task.exception()  # seen: the cancellation is what goes on
         raise
@@ -200,9 +204,15 @@ class Play:
         place = Place(self.scenario.name, self.index, self.variables, frozenset(self.allowed))
         self.stage.memory.place = place
         await self.remember()
-        return await self.until(
-            self.session.ask(request, tool=tool, authority="owner", deferrable=True, resume=place.to_json())
-        )
+        try:
+            return await self.until(
+                self.session.ask(
+                    request, tool=tool, authority="owner", deferrable=True, resume=place.to_json()
+                )
+            )
+        except Withdrawn:
+            await asyncio.sleep(WITHDRAWN_WAIT)
+            raise
 
     async def remember(self) -> None:
         await self.session.remember(self.stage.memory.to_json())
@@ -223,18 +233,17 @@ class Play:
         self._tools += 1
         self._open = f"{self._run}.{self._tools}"
         self.voice.interrupted()
-        await self.session.tool(
-            ToolPatch(
-                self._open,
-                name=name,
-                category=category,
-                title=one_line(title),
-                state="running",
-                arguments=arguments,
-                locations=UNSET if locations is None else locations,
-                content=UNSET if content is None else content,
-            )
+        patch = ToolPatch(
+            self._open,
+            name=name,
+            category=category,
+            title=one_line(title),
+            state="running",
+            arguments=arguments,
+            locations=UNSET if locations is None else locations,
+            content=UNSET if content is None else content,
         )
+        await firmly(self.session.tool(patch))  # what is to be ended has to be there
 
     @property
     def tool(self) -> str | None:
@@ -268,15 +277,17 @@ class Play:
 
     async def show(self, element: Element) -> None:
         kind = str(element.__struct_config__.tag)
-        await self.session.show(element)
         if self.stage.memory.up.get(element.id) != kind:
+            # Before it is up: what a later turn takes away may be gone, but nothing may stay up for good.
             self.stage.memory.up[element.id] = kind
             await self.remember()
+        await self.session.show(element)
 
     async def take_down(self, element: str) -> None:
-        if self.stage.memory.up.pop(element, None) is not None:
+        if element in self.stage.memory.up:
             with contextlib.suppress(AgentError, ProtocolError):  # a person or the host was faster
                 await self.session.remove(element)
+            self.stage.memory.up.pop(element, None)
             await self.remember()
 
     # Endings

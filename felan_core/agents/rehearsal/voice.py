@@ -59,8 +59,8 @@ class Voice:
     async def finish(self) -> None:
         """Complete the message, so that what follows is another."""
         if self._flowing is not None:
-            self._flowing = None
             await self._session.end_message()
+            self._flowing = None
 
     def interrupted(self) -> None:
         """A tool call came in between: the session has completed the message by itself."""
