@@ -1,0 +1,64 @@
+"""What the tests of cards and elements share: a clock that stands, and the screen as lines of text."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from textual.app import App
+from textual.message import Message
+from textual.pilot import Pilot
+
+from felan_tui.cards.card import Surroundings
+from felan_tui.gallery import Gallery
+
+M = TypeVar("M", bound=Message)
+SIZES = [(80, 24), (160, 48)]
+
+
+class Clock:
+    """Seconds that go on only when a test says so."""
+
+    def __init__(self) -> None:
+        self.at = 100.0
+
+    def __call__(self) -> float:
+        return self.at
+
+    def wait(self, seconds: float) -> None:
+        self.at += seconds
+
+
+def gallery(name: str) -> tuple[Gallery, Clock]:
+    """The gallery with this sample and a clock that stands."""
+    clock = Clock()
+    return Gallery(name, around=Surroundings(me="me", clock=clock, key="F2")), clock
+
+
+def lines(app: App[None]) -> list[str]:
+    """The rows of the screen as a person reads them."""
+    strips = app.screen._compositor.render_strips()
+    return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+
+
+def text(app: App[None]) -> str:
+    return "\n".join(lines(app))
+
+
+def told(app: Gallery, kind: type[M]) -> list[M]:
+    """The messages of this kind that the widgets told so far."""
+    return [message for message in app.told if isinstance(message, kind)]
+
+
+async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
+    """Wait until the condition holds; a test that waits in vain fails."""
+    for _ in range(100):
+        if condition():
+            return
+        await pilot.pause(0.01)
+    raise AssertionError(f"never came true; the screen:\n{text(pilot.app)}")
+
+
+async def go(pilot: Pilot[None], clock: Clock) -> None:
+    """Go to the card with the key for it, and wait out the time in which nothing counts."""
+    await pilot.press("f2")
+    await pilot.pause()
+    clock.wait(1)
