@@ -274,6 +274,10 @@ class Life:
             await self._process.stop(self._times.patience)
         if self._watching is not None:
             self._watching.cancel()
+        mourning = self._mourning
+        if mourning is not None and mourning is not asyncio.current_task() and not mourning.done():
+            mourning.cancel()
+            await asyncio.wait([mourning])
 
     async def death(self) -> AgentGone:
         """The error that says how the agent ended. Ends its process where that still runs."""

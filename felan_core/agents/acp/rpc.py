@@ -231,20 +231,22 @@ class Connection:
             return
         task = asyncio.get_running_loop().create_task(self._answer(number, answering), name=f"acp-{method}")
         self._answering[number] = task
-        task.add_done_callback(lambda done: self._answered(number, done, answering))
+        task.add_done_callback(lambda done: self._answered(number, done))
 
-    def _answered(self, number: RequestId, task: asyncio.Task[None], answering: Answering) -> None:
+    def _answered(self, number: RequestId, task: asyncio.Task[None]) -> None:
         if self._answering.get(number) is task:
             del self._answering[number]
-        if task.cancelled():
-            # A task that was cancelled before its first step never ran what it was made of.
-            answering.close()
-            if not self._over:
-                self._put(_error(number, RpcError(schema.REQUEST_CANCELLED, "Request cancelled")))
+        if task.cancelled() and not self._over:
+            self._put(_error(number, RpcError(schema.REQUEST_CANCELLED, "Request cancelled")))
 
     def _cancel_answering(self, number: RequestId) -> None:
         if (task := self._answering.get(number)) is not None:
-            task.cancel("the agent withdrew the question")
+            self._stop_answering(task, "the agent withdrew the question")
+
+    @staticmethod
+    def _stop_answering(task: asyncio.Task[None], reason: str) -> None:
+        # Not before its first step: a task that never begins would leave behind what it was made of.
+        asyncio.get_running_loop().call_soon(task.cancel, reason)
 
     async def _answer(self, number: RequestId, answering: Answering) -> None:
         try:
@@ -295,7 +297,7 @@ class Connection:
             if not answer.done():
                 answer.set_exception(Closed() if fault is None else fault)
         for task in list(self._answering.values()):
-            task.cancel("the agent that asked is gone")
+            self._stop_answering(task, "the agent that asked is gone")
         self._handler.ended(fault)
 
 

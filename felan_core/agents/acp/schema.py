@@ -82,5 +82,7 @@ def block_text(block: JsonObject) -> str:
         case "image" | "audio" as kind:
             size = len(a_string(block.get("data"))) * 3 // 4
             return f"({kind}, {a_string(block.get('mimeType')) or 'of unknown type'}, {size:,} bytes)"
+        case None:
+            return ""
         case other:
             return f"(content of the kind {a_string(other) or 'unknown'!r})"
