@@ -157,7 +157,13 @@ class Broker:
 
     async def withdraw(self, interactions: Iterable[str], reason: str) -> None:
         """Cancel those of ``interactions`` that still wait."""
-        await self._end(interactions, "cancelled", reason)
+        states = self._actor.state.interactions
+        await self._end([one for one in interactions if states[one].state == "waiting"], "cancelled", reason)
+
+    async def withdraw_open(self, reason: str) -> None:
+        """Cancel every question that could still be answered, deferred ones too."""
+        states = self._actor.state.interactions.values()
+        await self._end([one.id for one in states if one.state in OPEN_STATES], "cancelled", reason)
 
     async def withdraw_all(self, reason: str, run: str | None = None) -> None:
         """Cancel every waiting question, or those of one run."""

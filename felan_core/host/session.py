@@ -102,6 +102,7 @@ class LiveSession:
         """The host ends: the turn is interrupted, questions are deferred or cancelled, the agent is
         closed.
         """
+        self._stage.leave()
         await self._turns.shut_down()
         self._broker.unwatch()
         await self.actor.stop()
@@ -201,11 +202,7 @@ class LiveSession:
         await asyncio.gather(*(self._services.processes.stop(process) for process in running))
 
         async def job() -> op.RevisionResult:
-            await self._broker.withdraw_all("the session was closed")
-            await self._broker.withdraw(
-                [one.id for one in self.actor.state.interactions.values() if one.state == "deferred"],
-                "the session was closed",
-            )
+            await self._broker.withdraw_open("the session was closed")
             result = op.RevisionResult(revision=self.actor.state.revision + 1)
             await self.actor.commit(SessionClosed(), settle=(call, result))
             return op.RevisionResult(revision=self.actor.state.revision)

@@ -48,6 +48,7 @@ class Stage:
         self._pointer = pointer
         self._on_gone = on_gone
         self._tools: dict[str, str] = {}
+        self._leaving = False
 
     @property
     def id(self) -> str:
@@ -167,7 +168,13 @@ class Stage:
         if not opened.cancelled() and opened.exception() is None:
             self._withdraw(opened.result()[0])
 
+    def leave(self) -> None:
+        """The host ends: a question whose task is cancelled from now on is not withdrawn, but deferred."""
+        self._leaving = True
+
     def _withdraw(self, interaction: str) -> None:
+        if self._leaving:
+            return
         self._actor.later(
             lambda: self._broker.withdraw([interaction], "the agent withdrew it"), "withdrawing a question"
         )

@@ -86,6 +86,7 @@ class Turns:
         self._taking: asyncio.Task[TurnOutcome] | None = None
         self._driver: asyncio.Task[None] | None = None
         self._cancelling = False
+        self._leaving = False
         self._helpers: set[asyncio.Task[None]] = set()
 
     @property
@@ -278,7 +279,8 @@ class Turns:
             except Exception as error:
                 self._actor.services.report(error, "a turn")
                 outcome, problem = "failed", AgentError("the agent's backend failed", repr(error))
-            self._actor.later(lambda: self._ended(run, outcome, problem), "the end of a turn")
+            if not self._leaving:
+                self._actor.later(lambda: self._ended(run, outcome, problem), "the end of a turn")
 
         self._driver = asyncio.create_task(drive(), name="felan-turn-driver")
 
@@ -445,6 +447,7 @@ class Turns:
         """The host ends: nothing more is started, the turn is interrupted, the agent is closed. Outside
         jobs.
         """
+        self._leaving = True
         mine: tuple[asyncio.Task[Any] | None, ...] = (self._driver, self._taking, *self._helpers)
         tasks = [task for task in mine if task is not None]
         for task in tasks:
