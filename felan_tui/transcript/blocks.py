@@ -201,7 +201,9 @@ class MarkdownBlock(BaseBlock):
 
 @dataclass(frozen=True, slots=True)
 class ThinkingBlock(BaseBlock):
-    """What the agent thought, folded to a line: `▸ thought 4 s`. Nothing of it is drawn while it is folded."""
+    """What the agent thought, folded to a line: `▸ thought 4 s`. Nothing of it is drawn while it is
+    folded.
+    """
 
     key: str
     text: str
@@ -256,7 +258,9 @@ _TONES: dict[str, State] = {
 
 @dataclass(frozen=True, slots=True)
 class NoticeBlock(BaseBlock):
-    """A card that says what happened and what to do; an error card with tone `error`. `details` are folded."""
+    """A card that says what happened and what to do; an error card with tone `error`. `details` are
+    folded.
+    """
 
     key: str
     tone: Tone
