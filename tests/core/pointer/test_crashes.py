@@ -213,3 +213,18 @@ def test_a_read_goes_through_no_operation_that_writes(tmp_path: object) -> None:
     assert set(steps) == {"open", "fstat", "read", "close"}
     assert make_store(f"{tmp_path}/none").read(SESSION) is None
     assert not os.path.exists(f"{tmp_path}/none")
+
+
+def test_the_data_is_on_the_disk_before_the_name_and_the_name_before_the_answer(tmp_path: object) -> None:
+    v3_state(str(tmp_path))
+    steps = steps_of(lambda ops: make_store(tmp_path, ops).prompt(SESSION))
+    order = [name for name in steps if name in ("lock", "write", "fsync", "read", "replace", "unlock")]
+    # The first read is that of the current state; each file is read until its end.
+    read = ["read", "read"]
+    assert order == ["lock", *read, "write", "fsync", *read, "replace", "fsync", "unlock"]
+
+
+def test_a_new_folder_is_synced_into_the_one_above_it(tmp_path: object) -> None:
+    steps = steps_of(lambda ops: make_store(f"{tmp_path}/a/b", ops).prompt(SESSION))
+    made = [name for name in steps[: steps.index("lock")] if name in ("mkdir", "fsync")]
+    assert made == ["mkdir", "fsync"] * 3
