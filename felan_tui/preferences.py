@@ -1,0 +1,175 @@
+"""What Felan remembers for a person, in `felan.toml` of the config folder: which agent was chosen.
+
+The file is the person's. Reading takes the keys that are ours; writing changes those keys alone and leaves
+comments, order and foreign keys as they are. A file that cannot be read is never overwritten.
+"""
+
+import contextlib
+import os
+import re
+import tempfile
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+FILE = "felan.toml"
+MAX_BYTES = 1024 * 1024
+
+AgentKind = Literal["rehearsal", "acp"]
+KINDS: tuple[str, ...] = get_args(AgentKind)
+
+
+@dataclass(frozen=True)
+class AgentChoice:
+    """The agent to start: the built-in rehearsal, or an ACP agent by its command line."""
+
+    kind: AgentKind
+    command: str | None = None
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """All that is remembered. `agent` None: nothing was chosen yet."""
+
+    agent: AgentChoice | None = None
+
+
+class PreferencesError(Exception):
+    """`felan.toml` cannot be used: `path`, `line` (from 1; None when it is not about one) and the problem."""
+
+    def __init__(self, path: Path, problem: str, line: int | None = None) -> None:
+        super().__init__(f"{path}:{line}: {problem}" if line else f"{path}: {problem}")
+        self.path = path
+        self.problem = problem
+        self.line = line
+
+
+def load(folder: Path) -> Preferences:
+    """What `folder/felan.toml` says; a file that is not there says nothing. Raises `PreferencesError`."""
+    path = folder / FILE
+    text = _read(path)
+    return Preferences(_agent(path, text, _parse(path, text)))
+
+
+def save_agent(folder: Path, choice: AgentChoice) -> None:
+    """Remember the choice, with 0600 and in one step. Raises `PreferencesError`; then nothing changed."""
+    path = folder / FILE
+    text = _read(path)
+    before = _parse(path, text)
+    # A table of ours that is wrong inside is the person's to mend, not ours to write over.
+    _agent(path, text, before)
+    values = {"kind": choice.kind}
+    if choice.command is not None:
+        values["command"] = choice.command
+    kept = {key: value for key, value in before.get("agent", {}).items() if key not in ("kind", "command")}
+    after = _with_agent(text, values)
+    try:
+        done = tomllib.loads(after)
+    except tomllib.TOMLDecodeError:
+        done = None
+    if done != {**before, "agent": {**kept, **values}}:
+        raise PreferencesError(
+            path, "its agent is written in a form that cannot be changed here: use a table [agent]"
+        )
+    _write(path, after)
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise PreferencesError(path, error.strerror or str(error)) from error
+    if len(data) > MAX_BYTES:
+        raise PreferencesError(path, f"more than {MAX_BYTES} bytes")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise PreferencesError(path, "not UTF-8", data.count(b"\n", 0, error.start) + 1) from error
+
+
+def _parse(path: Path, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        said = str(error)
+        found = re.search(r" \(at line (\d+), column \d+\)$", said)
+        line = int(found[1]) if found else text.count("\n") + 1
+        problem = re.sub(r" \(at [^()]*\)$", "", said)
+        raise PreferencesError(path, f"not TOML: {problem}", line) from error
+
+
+def _agent(path: Path, text: str, tables: dict[str, Any]) -> AgentChoice | None:
+    agent = tables.get("agent")
+    if agent is None:
+        return None
+    if not isinstance(agent, dict):
+        raise PreferencesError(path, "agent: not a table", _line_of(text, "agent"))
+    table: dict[str, Any] = agent  # pyright: ignore[reportUnknownVariableType]  # keys of TOML are strings
+    kind, command = table.get("kind"), table.get("command")
+    if command is not None and not isinstance(command, str):
+        raise PreferencesError(path, "agent.command: not a string", _line_of(text, "command"))
+    if kind == "rehearsal":
+        return AgentChoice("rehearsal", command)
+    if kind != "acp":
+        raise PreferencesError(path, f"agent.kind: one of {', '.join(KINDS)}", _line_of(text, "kind"))
+    if not command or not command.strip():
+        raise PreferencesError(path, "agent.command: missing", _line_of(text, "kind"))
+    return AgentChoice("acp", command)
+
+
+def _line_of(text: str, key: str) -> int | None:
+    """The line that names the key, as far as a look at its text tells."""
+    found = re.search(rf"(?m)^[^#\n]*\b{key}\b", text)
+    return text.count("\n", 0, found.end()) + 1 if found else None
+
+
+_TABLE = re.compile(r"\s*\[\s*agent\s*\]\s*(#.*)?")
+_HEADER = re.compile(r"\s*\[")
+
+
+def _with_agent(text: str, values: dict[str, str]) -> str:
+    """`text` with these keys in its table [agent]. The caller checks that it says what it should."""
+    # Not splitlines(): a string may hold U+2028 and the like.
+    lines = text.removesuffix("\n").split("\n") if text else []
+    new = [f"{key} = {_quoted(value)}" for key, value in values.items()]
+    start = next((index for index, line in enumerate(lines) if _TABLE.fullmatch(line)), None)
+    if start is None:
+        if lines and lines[-1].strip():
+            lines.append("")
+        return "\n".join([*lines, "[agent]", *new]) + "\n"
+    end = next((i for i in range(start + 1, len(lines)) if _HEADER.match(lines[i])), len(lines))
+    body = [line for line in lines[start + 1 : end] if not re.match(r"\s*(kind|command)\s*=", line)]
+    return "\n".join([*lines[: start + 1], *new, *body, *lines[end:]]) + "\n"
+
+
+def _quoted(value: str) -> str:
+    """A TOML basic string."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda found: f"\\u{ord(found[0]):04x}", escaped) + '"'
+
+
+def _write(path: Path, text: str) -> None:
+    temporary: str | None = None
+    try:
+        # Through a link: the file that it names is replaced, and the link stays.
+        path = path.resolve()
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{FILE}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except (OSError, UnicodeEncodeError) as error:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        problem = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise PreferencesError(path, problem) from error
+
+
+__all__ = ["FILE", "AgentChoice", "AgentKind", "Preferences", "PreferencesError", "load", "save_agent"]

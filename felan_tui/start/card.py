@@ -1,0 +1,218 @@
+"""The offers of a first start, each with one key; nothing runs before one is pressed.
+
+`StartCard` is the widget, `StartScreen` a screen with nothing else on it. Both tell the app by messages that
+bubble: `StartCard.Chosen` and `StartCard.Continue`.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.message import Message
+from textual.screen import Screen
+
+from felan_tui.preferences import AgentKind
+from felan_tui.text.fields import SafeInput
+from felan_tui.text.safe import safe_line
+from felan_tui.text.widgets import Line, Piece
+
+Offer = Literal["rehearsal", "acp", "continue"]
+
+
+@dataclass(frozen=True)
+class LastSession:
+    """The session that can be continued: its name or first words, and how old it is, in words ("2 h ago")."""
+
+    title: str
+    age: str
+
+
+class OfferLine(Line):
+    """One offer. A click is as good as its key."""
+
+    DEFAULT_CSS = """
+    OfferLine { width: 1fr; height: auto; padding: 0 1; }
+    OfferLine.-marked { background: $panel; }
+    """
+
+    class Clicked(Message):
+        def __init__(self, offer: Offer) -> None:
+            super().__init__()
+            self.offer: Offer = offer
+
+    def __init__(self, offer: Offer, key: str, title: str, about: str) -> None:
+        self.offer: Offer = offer
+        self._head: tuple[Piece, ...] = ((f"{key}  ", "bold $text-accent"), (title, "bold"))
+        # A title of a session may have many lines; an offer has two.
+        self._about = f"\n   {safe_line(about)}"
+        super().__init__(*self._head, self._about, id=f"offer-{offer}")
+
+    def mark(self, marked: bool) -> None:
+        """Whether Enter would take this one; told by a sign too, not by colour alone."""
+        self.set_class(marked, "-marked")
+        self.show(*self._head, *(((" ← Enter", "$text-muted"),) if marked else ()), self._about)
+
+    async def _on_click(self, event: events.Click) -> None:
+        event.stop()
+        self.post_message(self.Clicked(self.offer))
+
+
+class StartCard(Vertical, can_focus=True):
+    """The offers. `last` adds "continue"; `command` is what the command field starts with.
+
+    `problem` is said on the card (a preferences file that cannot be read, an agent that did not start).
+    """
+
+    DEFAULT_CSS = """
+    StartCard {
+        width: 100%; max-width: 72; height: auto; padding: 0 1;
+        border: round $border-blurred; border-title-color: $text;
+        &:focus, &:focus-within { border: round $accent; }
+        & .start--lead { width: 1fr; padding: 0 1; }
+        & .start--note { width: 1fr; padding: 0 1; color: $text-muted; }
+        & .start--problem { width: 1fr; padding: 0 1; color: $text-error; display: none; }
+        & .start--problem.-said { display: block; }
+        & SafeInput { display: none; margin: 0 0 0 4; height: 1; border: none; background: $panel; }
+        & SafeInput.-open { display: block; }
+    }
+    """
+    BINDING_GROUP_TITLE = "Start"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("1", "choose('rehearsal')", "Rehearsal", id="felan.start.rehearsal"),
+        Binding("2", "choose('acp')", "Agent command", id="felan.start.agent"),
+        Binding("c", "choose('continue')", "Continue", id="felan.start.continue"),
+        Binding("enter", "take", "Take it", id="felan.start.take"),
+        Binding("up", "move(-1)", "Up", show=False),
+        Binding("down", "move(1)", "Down", show=False),
+    ]
+
+    class Chosen(Message):
+        """An agent was chosen; `command` is set for "acp" alone."""
+
+        def __init__(self, kind: AgentKind, command: str | None) -> None:
+            super().__init__()
+            self.kind: AgentKind = kind
+            self.command = command
+
+    class Continue(Message):
+        """The last session is to be continued."""
+
+    def __init__(
+        self,
+        *,
+        last: LastSession | None = None,
+        command: str = "",
+        problem: str = "",
+        id: str | None = None,
+    ) -> None:
+        super().__init__(id=id)
+        self._offers: list[OfferLine] = [
+            OfferLine(
+                "rehearsal", "1", "Rehearsal", "a built-in scripted agent: no network, no key, real files"
+            ),
+            OfferLine("acp", "2", "An agent command", "any agent that speaks ACP on its standard streams"),
+        ]
+        if last is not None:
+            about = f"{last.title} · {last.age}" if last.age else last.title
+            self._offers.append(OfferLine("continue", "c", "Continue the last session", about))
+        self._command = command
+        self._problem = Line(problem, classes="start--problem")
+        self._problem.set_class(bool(problem), "-said")
+        self._marked = 0
+        self._done = False
+        self.border_title = "felan"
+
+    def compose(self) -> ComposeResult:
+        self._field = SafeInput(self._command, placeholder="opencode acp", compact=True)
+        yield Line("Which agent shall work here? Nothing runs before you press a key.", classes="start--lead")
+        yield self._problem
+        for offer in self._offers:
+            yield offer
+            if offer.offer == "acp":
+                yield self._field
+        yield Line(
+            'Enter takes the marked one. The choice is remembered; felan --agent "<command>" overrules it. '
+            "Finding agents by itself comes later.",
+            classes="start--note",
+        )
+
+    def on_mount(self) -> None:
+        self._mark(0)
+
+    def show_problem(self, problem: str) -> None:
+        """Say what went wrong with the choice, and take another one."""
+        self._problem.show(problem, layout=True)
+        self._problem.set_class(bool(problem), "-said")
+        self._done = False
+
+    def _mark(self, index: int) -> None:
+        self._marked = index % len(self._offers)
+        for number, offer in enumerate(self._offers):
+            offer.mark(number == self._marked)
+
+    def action_move(self, by: int) -> None:
+        """Mark the next or the previous offer."""
+        self._mark(self._marked + by)
+
+    def action_take(self) -> None:
+        """Take the marked offer."""
+        self.action_choose(self._offers[self._marked].offer)
+
+    def action_choose(self, offer: Offer) -> None:
+        """Take an offer; the agent command asks for its command first."""
+        index = next((i for i, line in enumerate(self._offers) if line.offer == offer), None)
+        if index is None or self._done:
+            return
+        self._mark(index)
+        if offer == "acp":
+            self._field.add_class("-open")
+            self._field.focus()
+            return
+        self._done = True
+        self.post_message(self.Continue() if offer == "continue" else self.Chosen("rehearsal", None))
+
+    @on(OfferLine.Clicked)
+    def _clicked(self, event: OfferLine.Clicked) -> None:
+        event.stop()
+        self.action_choose(event.offer)
+
+    @on(SafeInput.Submitted)
+    def _submitted(self, event: SafeInput.Submitted) -> None:
+        event.stop()
+        command = event.value.strip()
+        if not command:
+            self.show_problem("Type the command that starts the agent, for example: opencode acp")
+        elif not self._done:
+            self._done = True
+            self.post_message(self.Chosen("acp", command))
+
+    async def _on_key(self, event: events.Key) -> None:
+        # Esc in the command field leads back to the offers.
+        if event.key == "escape" and self._field.has_focus:
+            event.stop()
+            self._field.remove_class("-open")
+            self.focus()
+
+
+class StartScreen(Screen[None]):
+    """The start card alone, in the middle; it scrolls where the terminal is small."""
+
+    DEFAULT_CSS = """
+    StartScreen { align: center middle; background: $background; }
+    StartScreen > VerticalScroll { height: auto; max-height: 100%; width: 100%; align: center middle; }
+    """
+    AUTO_FOCUS = "StartCard"
+
+    def __init__(self, *, last: LastSession | None = None, command: str = "", problem: str = "") -> None:
+        super().__init__()
+        self.card = StartCard(last=last, command=command, problem=problem)
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(can_focus=False):
+            yield self.card
+
+
+__all__ = ["LastSession", "Offer", "StartCard", "StartScreen"]
