@@ -130,7 +130,7 @@ def changed(
     return st.builds(make, st.sampled_from(bases), changes, drop, st.sampled_from([False] * 15 + [True]))
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(
     changed(
         [
@@ -145,7 +145,7 @@ def test_a_state_is_valid_by_the_schema_exactly_when_the_reader_takes_it(members
     assert STATE.is_valid(members) == read_as_state(members)
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(
     changed(
         [
