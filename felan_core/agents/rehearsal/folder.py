@@ -190,13 +190,17 @@ def _text(folder: int, name: str, path: str) -> tuple[str | None, int | None]:
         return None, None
     except OSError as error:
         raise _refused(path, error) from None
-    with open(descriptor, "rb") as file:
-        found = os.fstat(file.fileno())
+    try:
+        found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
-            raise FileRefused(
-                f"{path}: is {'a folder' if stat.S_ISDIR(found.st_mode) else 'no regular file'}"
-            )
-        data = file.read(MAX_BYTES + 1)
+            kind = "a folder" if stat.S_ISDIR(found.st_mode) else "no regular file"
+            raise FileRefused(f"{path}: is {kind}")
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise _refused(path, error) from None
+    finally:
+        os.close(descriptor)
     if len(data) > MAX_BYTES:
         raise FileRefused(f"{path}: larger than {MAX_BYTES // 1024} KiB")
     try:

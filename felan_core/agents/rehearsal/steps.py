@@ -243,6 +243,8 @@ AnyFormField = Union[StringFormField, BooleanFormField, EnumFormField]
 
 
 class Button(Shape, frozen=True, kw_only=True):
+    """A button."""
+
     id: Id
     label: Short
 
@@ -308,6 +310,8 @@ class Document(Step, tag="document", frozen=True, kw_only=True):
 
 
 class ViewColumn(Shape, frozen=True, kw_only=True):
+    """A column and the type of its cells."""
+
     id: Name
     label: Short
     type: Literal["string", "number", "boolean", "time"]

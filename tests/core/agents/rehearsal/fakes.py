@@ -1,11 +1,11 @@
-"""A session that records: real files, real processes, the contract's own checks, and answers from a function."""
+"""A session that records: real files and processes, the contract's own checks, answers from a function."""
 
 import asyncio
 import contextlib
 import json
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,16 @@ from felan_core.protocol.interactions import (
 from felan_core.protocol.session import Command, Model, ToolSpec
 
 AnswerOf = Callable[[InteractionRequest], JsonObject | None]
+
+
+_TASKS: set["asyncio.Future[None]"] = set()
+
+
+def soon(work: Coroutine[Any, Any, None]) -> None:
+    """Let ``work`` run beside the test."""
+    task = asyncio.ensure_future(work)
+    _TASKS.add(task)
+    task.add_done_callback(_TASKS.discard)
 
 
 def kind_of(value: msgspec.Struct) -> str:
