@@ -1,0 +1,198 @@
+"""SessionLink: the screen's hold on one session. It opens the connection, and does what the person asks."""
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, Protocol
+
+from felan_core import __version__
+from felan_core.client.host_client import ConnectionLost, HostClient
+from felan_core.client.replica import Change, SessionReplica
+from felan_core.client.transport import Transport
+from felan_core.protocol import UNSET, ProtocolError
+from felan_core.protocol import operations as op
+from felan_core.protocol.entries import MessageEntry
+from felan_core.protocol.interactions import Interaction
+from felan_core.protocol.reducer import SessionState
+from felan_core.protocol.session import SessionRow
+from felan_tui.session.start import Start
+
+NAME = "felan"
+Verb = Literal["send", "steer", "follow_up"]
+Refusal = (ProtocolError, ConnectionLost)
+"""What a request may raise that a person is told about."""
+
+
+class OpenHost(Protocol):
+    """A host that was opened; in this process or elsewhere."""
+
+    def connect(self) -> Transport: ...
+
+
+class NothingToContinue(Exception):
+    """There is no session of this folder."""
+
+
+class Output(NamedTuple):
+    """A piece of a process's output, as the panel reads it."""
+
+    data: bytes
+    offset: int
+    next_offset: int
+    start: int
+    end: int
+    eof: bool
+
+
+def words(error: BaseException) -> str:
+    """A refusal or a lost connection, for a person."""
+    if isinstance(error, ProtocolError):
+        return error.message
+    return f"the host is gone: {error}"
+
+
+class SessionLink:
+    """One attached session. Its methods raise what ``Refusal`` names; nothing typed is lost by that."""
+
+    def __init__(self, client: HostClient, replica: SessionReplica) -> None:
+        self.client = client
+        self.replica = replica
+
+    @property
+    def state(self) -> SessionState:
+        """The session as this client knows it."""
+        return self.replica.state
+
+    @property
+    def id(self) -> str:
+        """The session's id."""
+        return self.replica.state.session
+
+    @property
+    def me(self) -> str:
+        """This client's principal, for "by you"."""
+        hello = self.client.hello_result
+        return hello.principal.id if hello is not None else ""
+
+    # sending
+    # ----------------------------------------------------------------------------------------------------
+
+    @property
+    def verb(self) -> Verb:
+        """What Enter does now: send, steer the turn that runs, or queue a follow-up where it cannot be
+        steered.
+        """
+        if self.state.run is None and not self.state.queue.items:
+            return "send"
+        return "steer" if self.state.run and "steer" in self.state.catalogue.operations else "follow_up"
+
+    async def send(self, text: str, verb: Verb) -> None:
+        """Send ``text``. A turn that began meanwhile takes it as a follow-up."""
+        if verb == "send":
+            try:
+                await self.client.prompt(self.id, text)
+                return
+            except ProtocolError as error:
+                if error.code != "busy":
+                    raise
+        if verb == "steer":
+            await self.client.steer(self.id, text)
+        else:
+            await self.client.follow_up(self.id, text)
+
+    async def cancel(self) -> None:
+        """End the turn that runs."""
+        await self.client.cancel(self.id)
+
+    async def take_queue_back(self) -> list[str]:
+        """Drop what is queued and get its texts."""
+        result = await self.client.cancel(self.id, queue=True)
+        return [] if result.returned is UNSET else list(result.returned or [])
+
+    async def release_queue(self) -> bool:
+        """Take a held queue up again. False when it is not held."""
+        held = self.state.presentation.get("felan.queue")
+        if held is None:
+            return False
+        await self.act(op.UiActionParams(element=held.id, revision=held.revision, action="release"))
+        return True
+
+    async def answer(self, interaction: str, answer: dict[str, Any]) -> None:
+        """Answer a question."""
+        await self.client.answer(self.id, interaction, answer)
+
+    async def act(self, params: op.UiActionParams) -> None:
+        """Use an action of an element."""
+        await self.client.ui_action(self.id, params)
+
+    def prompt_of(self, interaction: Interaction) -> str | None:
+        """What the person had said in the turn that asked, to let it be asked again."""
+        if not interaction.scope.run:
+            return None
+        said = [
+            entry
+            for entry in self.state.entries
+            if isinstance(entry, MessageEntry) and entry.role == "user" and entry.run == interaction.scope.run
+        ]
+        return said[0].text if said else None
+
+    # processes and history
+    # --------------------------------------------------------------------------------------
+
+    async def shell(self, command: str) -> str:
+        """Run a shell command as a process of the session; its id."""
+        return await self.client.shell(self.id, op.ShellParams(command=command))
+
+    async def stop(self, process: str, signal: Literal["int", "term", "kill"]) -> str:
+        """Stop a process; the state that it is in afterwards."""
+        params = op.ProcessStopParams(process=process, signal=signal)
+        return (await self.client.processes_stop(self.state.root, params)).state
+
+    async def read(self, process_id: str, offset: int, wait_ms: int) -> Output:
+        """A piece of a process's output; with ``wait_ms`` it waits for more."""
+        from base64 import b64decode
+
+        params = op.ProcessReadParams(process=process_id, offset=offset, wait_ms=wait_ms)
+        read = await self.client.processes_read(self.state.root, params)
+        return Output(b64decode(read.data), read.offset, read.next_offset, read.start, read.end, read.eof)
+
+    async def older(self) -> bool:
+        """Fetch the page of history before the oldest entry that is known. False when there is none."""
+        cursor = self.replica.cursor
+        if cursor is UNSET:
+            return False
+        page = await self.client.history(self.id, op.HistoryParams(cursor=cursor))
+        for entry in page.items:
+            if self.state.entries.get(entry.id) is None:
+                self.state.entries.put(entry)
+        self.replica.cursor = page.next_cursor
+        return bool(page.items)
+
+
+async def connect(
+    host: OpenHost, on_lost: Callable[[str], None], on_resync: Callable[[], None]
+) -> HostClient:
+    """A client of ``host`` that has said hello."""
+    info = op.ClientInfo(kind="tui", name=NAME, version=__version__)
+    client = HostClient(host.connect(), info, on_lost=on_lost, on_resync=lambda _: on_resync())
+    await client.connect()
+    return client
+
+
+async def last_session(client: HostClient, cwd: str) -> SessionRow | None:
+    """This folder's newest session that is not closed."""
+    params = op.SessionsListParams(limit=16, filter=op.SessionsFilter(cwd=cwd))
+    page = await client.sessions_list(params)
+    rows = [row for row in page.items if row.state != "closed"]
+    return max(rows, key=lambda row: row.updated_at, default=None)
+
+
+async def begin(client: HostClient, start: Start, on_change: Callable[[Change], None]) -> SessionLink:
+    """Create or continue the session that ``start`` asks for, attached. Raises ``NothingToContinue``."""
+    if start.kind == "continue":
+        row = await last_session(client, start.cwd)
+        if row is None:
+            raise NothingToContinue
+        session = row.id
+    else:
+        created = await client.sessions_create(op.CreateParams(cwd=start.cwd, extensions=start.settings))
+        session = created.session
+    return SessionLink(client, await client.attach(session, on_change=on_change))
