@@ -1,5 +1,7 @@
 """The pointer bar: the last line of the screen, always there."""
 
+from dataclasses import replace
+
 from textual import events
 from textual.message import Message
 
@@ -38,22 +40,27 @@ class PointerBar(FittedLine):
 
     def show_usage(self, element: StatusElement | None) -> None:
         """The element `felan.usage`."""
-        self._show(usage=element.text if element else "", usage_tone=element.tone if element else "muted")
+        self._show(
+            replace(
+                self._parts,
+                usage=element.text if element else "",
+                usage_tone=element.tone if element else "muted",
+            )
+        )
 
     def show_branch(self, branch: str) -> None:
         """The branch of the session's folder; `""` for none."""
-        self._show(branch=branch)
+        self._show(replace(self._parts, branch=branch))
 
     def show_counts(self, *, processes: int, waiting: int) -> None:
         """How many processes run and how many interactions wait."""
-        self._show(processes=processes, waiting=waiting)
+        self._show(replace(self._parts, processes=processes, waiting=waiting))
 
     def show_connection(self, words: str, tone: Tone = "muted") -> None:
         """The connection in a word or two ("embedded", "reconnecting in 3 s")."""
-        self._show(connection=words, connection_tone=tone)
+        self._show(replace(self._parts, connection=words, connection_tone=tone))
 
-    def _show(self, **changes: object) -> None:
-        parts = Parts(**{**self._parts.__dict__, **changes})
+    def _show(self, parts: Parts) -> None:
         if parts != self._parts:
             self._parts = parts
             self.refresh()
