@@ -1,7 +1,7 @@
 """Identities: UUIDv7 for mutations, and what every other id may be (session protocol §1)."""
 
+import os
 import re
-import secrets
 import time
 from typing import Final
 
@@ -30,12 +30,9 @@ def uuid7_time(text: str) -> int:
 def new_uuid7(now: int | None = None) -> str:
     """A fresh UUIDv7; ``now`` in milliseconds since the Unix epoch."""
     millis = time.time_ns() // 1_000_000 if now is None else now
-    value = (
-        (millis & (2**48 - 1)) << 80
-        | 0x7 << 76
-        | secrets.randbits(12) << 64
-        | 0b10 << 62
-        | secrets.randbits(62)
-    )
+    # os.urandom, not secrets: that module brings hashlib and hmac into every start.
+    chance = int.from_bytes(os.urandom(10))
+    low, high = chance & (2**62 - 1), chance >> 68
+    value = (millis & (2**48 - 1)) << 80 | 0x7 << 76 | high << 64 | 0b10 << 62 | low
     text = f"{value:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
