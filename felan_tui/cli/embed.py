@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from felan_core.daemon.ownership import Ownership, acquire
+from felan_core.daemon.ownership import Held, Ownership, OwnershipError, acquire
+from felan_tui.cli import exits
+from felan_tui.session.errors import HostUnavailable
 
 if TYPE_CHECKING:
     from felan_core.agents.backend import BackendFactory
@@ -64,8 +66,30 @@ class Folders:
 
 
 def claim(folders: Folders, *, terminal: str) -> Ownership:
-    """Take the data folder, before the database is touched. Raises ``OwnershipError`` (``Held``: by whom)."""
-    return acquire(folders.data, terminal=terminal, clock=now_ms)
+    """Take the data folder, before the database is touched. Raises ``HostUnavailable`` (who holds it, why
+    not).
+    """
+    try:
+        return acquire(folders.data, terminal=terminal, clock=now_ms)
+    except Held as error:
+        raise HostUnavailable(exits.HELD, held_message(error, now_ms())) from error
+    except OwnershipError as error:
+        raise HostUnavailable(exits.UNWRITABLE, str(error)) from error
+
+
+def held_message(error: Held, now: int) -> str:
+    """Who has the data folder, since when, and where."""
+    holder, folder = error.holder, error.path.parent
+    advice = "Go on there, or take another folder with --data-dir."
+    if holder is None:
+        return f"Another felan has {folder}; it does not say which. {advice}"
+    minutes = max(0, now - holder.since) // 60_000
+    since = time.strftime("%Y-%m-%d %H:%M", time.localtime(holder.since / 1000))
+    terminal = "".join(char if char.isprintable() else "?" for char in holder.terminal)
+    return (
+        f"Another felan (process {holder.pid}) has {folder}\n"
+        f"since {since} ({minutes} min ago) on {terminal}.\n{advice}"
+    )
 
 
 class EmbeddedHost:
@@ -81,23 +105,25 @@ class EmbeddedHost:
 
     @classmethod
     async def open(cls, folders: Folders, owner: Ownership) -> Self:
-        """Open the store and bring the host up, for the owner of the data folder. Raises ``StoreError``.
+        """Open the store and bring the host up, for the owner of the data folder.
 
         What a host is made of is imported here, after the screen's first paint. When this fails, the folder
-        is given free.
+        is given free. Raises ``HostUnavailable``.
         """
         from felan_core.host.host import Host
         from felan_core.host.services import Services
         from felan_core.pointer.store import PointerStore
         from felan_core.processes.table import ProcessTable
         from felan_core.protocol.ids import new_uuid7
+        from felan_core.store.errors import StoreBroken, StoreError, StoreNewer
         from felan_core.store.store import Store
 
         try:
             store = await Store.open(folders.data, clock=now_ms)
-        except BaseException:
+        except StoreError as error:
             owner.release()
-            raise
+            untouched = isinstance(error, StoreBroken | StoreNewer)
+            raise HostUnavailable(exits.STORE if untouched else exits.UNWRITABLE, str(error)) from error
         hosts: list[Host] = []
 
         def changed(record: "ProcessRecord") -> None:

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Final
 
 RESTORE: Final = (
-    # Mouse; then focus, bracketed paste, resize reports, synchronised frames; then keyboard, alternate screen,
+    # Mouse; then focus, bracketed paste, resize reports, frames; then keyboard, alternate screen,
     # wrap, cursor, colours.
     b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l"
     b"\x1b[?1004l\x1b[?2004l\x1b[?2048l\x1b[?2026l"

@@ -1,51 +1,69 @@
 """Run the screen: own the data, keep descriptor 2 off the screen, say in words why it ended."""
 
+import asyncio
 import logging
 import os
 import sys
-import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from felan_core.daemon.ownership import Held, OwnershipError
 from felan_tui.cli import exits
-from felan_tui.cli.embed import EmbeddedHost, Folders, claim, now_ms
+from felan_tui.cli.embed import EmbeddedHost, Folders, claim
+from felan_tui.session.errors import HostUnavailable
+from felan_tui.session.start import Start
 
 
 def run(
-    *, data_dir: Path | None, start: str, settings: dict[str, Any], prompt: str | None, alive: int
+    *,
+    data_dir: Path | None,
+    start: Literal["ask", "agent", "continue"],
+    settings: dict[str, Any],
+    prompt: str | None,
+    alive: int,
 ) -> int:
     """The exit code of one interactive session. ``alive`` reads as ended when the launcher is gone."""
-    folders = Folders(data_dir.absolute() if data_dir is not None else default_data())
+    folders = Folders(data_dir.absolute() if data_dir is not None else default_folder("state"))
     try:
         owner = claim(folders, terminal=terminal_name())
-    except Held as error:
-        return _say(exits.HELD, held_message(error, now_ms()))
-    except OwnershipError as error:
-        return _say(exits.UNWRITABLE, str(error))
+    except HostUnavailable as error:
+        return _say(error.code, error.message)
     stderr = _keep_stderr_off(folders.log)
-    try:
-        from felan_tui.app import FelanApp, Start
+    begin = Start(kind=start, cwd=os.getcwd(), settings=settings, prompt=prompt)
 
-        app = FelanApp(
-            lambda: EmbeddedHost.open(folders, owner),
-            Start(kind=start, cwd=os.getcwd(), settings=settings, prompt=prompt),
-            data=folders.data,
-            launcher=alive,
-        )
-        app.run()
-        code, message = app.return_code or exits.OK, app.farewell
+    async def live() -> tuple[int, str]:
+        from felan_tui.app import FelanApp
+
+        opened: list[EmbeddedHost] = []
+
+        async def open_host() -> EmbeddedHost:
+            host = await EmbeddedHost.open(folders, owner)
+            opened.append(host)
+            return host
+
+        config = data_dir.absolute() if data_dir is not None else default_folder("config")
+        app = FelanApp(open_host, begin, data=folders.data, config=config, launcher=alive)
+        try:
+            await app.run_async()
+        finally:
+            # The terminal is whole again by now; what runs is stopped in good order.
+            for host in opened:
+                await host.close()
+        return app.return_code or exits.OK, app.farewell
+
+    try:
+        code, farewell = asyncio.run(live())
     finally:
         os.dup2(stderr, 2)
         owner.release()
-    return _say(code, message) if message else code
+    return _say(code, farewell) if farewell else code
 
 
-def default_data() -> Path:
-    """The user's state folder for Felan."""
-    from platformdirs import user_state_path
+def default_folder(kind: Literal["state", "config"]) -> Path:
+    """The user's folder for what Felan keeps, or for what a person sets."""
+    from platformdirs import PlatformDirs
 
-    return user_state_path("felan", appauthor=False)
+    dirs = PlatformDirs("felan", appauthor=False)
+    return dirs.user_state_path if kind == "state" else dirs.user_config_path
 
 
 def terminal_name() -> str:
@@ -54,26 +72,6 @@ def terminal_name() -> str:
         return os.ttyname(0)
     except OSError:
         return "no terminal"
-
-
-def held_message(error: Held, now: int) -> str:
-    """Who has the data folder, since when, and where."""
-    holder = error.holder
-    if holder is None:
-        return (
-            f"Another felan has {error.path.parent}. Leave it first, or name another folder with --data-dir."
-        )
-    minutes = max(0, now - holder.since) // 60_000
-    since = time.strftime("%Y-%m-%d %H:%M", time.localtime(holder.since / 1000))
-    return (
-        f"Another felan (process {holder.pid}) has {error.path.parent}\n"
-        f"since {since} ({minutes} min ago) on {_plain(holder.terminal)}.\n"
-        "Go on there, or name another folder with --data-dir."
-    )
-
-
-def _plain(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def _say(code: int, message: str) -> int:
@@ -87,7 +85,8 @@ def _keep_stderr_off(log: Path) -> int:
     back.
     """
     sys.stderr.flush()
-    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+    descriptor = os.open(log, flags, 0o600)
     kept = os.dup(2)
     os.dup2(descriptor, 2)
     os.close(descriptor)
