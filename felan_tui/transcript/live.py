@@ -15,7 +15,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from felan_tui.text.safe import SafeStream, safe
-from felan_tui.transcript.blocks import BaseBlock, text_height, thinking_row
+from felan_tui.transcript.blocks import BaseBlock, thinking_row
 from felan_tui.transcript.look import Look
 from felan_tui.transcript.markdown import Drawing, parser
 from felan_tui.transcript.nested import ListTail, QuoteTail
@@ -261,13 +261,15 @@ class LiveBlock(BaseBlock):
     Folded thinking draws nothing of its text. A new width or look draws what came so far once more.
     """
 
-    __slots__ = ("_drawn", "_fed", "_key", "_live", "_pieces", "kind")
+    __slots__ = ("_drawn", "_fed", "_key", "_lines", "_live", "_pieces", "_size", "kind")
 
     def __init__(self, key: str, kind: LiveKind) -> None:
         self._key = key
         self.kind: LiveKind = kind
         self._pieces: list[str] = []
         self._fed = 0
+        self._size = 0
+        self._lines = 1
         self._live: LiveText | None = None
         self._drawn: tuple[int, Look] | None = None
 
@@ -287,6 +289,8 @@ class LiveBlock(BaseBlock):
     def append(self, text: str) -> None:
         """The next piece, of untrusted text."""
         self._pieces.append(text)
+        self._size += len(text)
+        self._lines += text.count("\n")
 
     def compact(self, expanded: bool) -> bool:
         return self.kind == "thinking" and not expanded
@@ -309,7 +313,7 @@ class LiveBlock(BaseBlock):
         return live.rows
 
     def estimate(self, width: int, *, expanded: bool) -> int:
-        return 1 if self.compact(expanded) else text_height(self.text, width)
+        return 1 if self.compact(expanded) else self._lines + self._size // max(8, width)
 
     def plain_text(self) -> str:
         return safe(self.text)

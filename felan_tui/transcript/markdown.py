@@ -265,19 +265,10 @@ class _Blocks:
             number += 1
             size = cell_len(marker)
             inner = self.draw(max(8, width - size), tight=True, until="list_item_close", style=style)
-            inner = self._ticked(inner)
+            inner = ticked(inner, self.look)
             first = [Segment(marker, style + self.look.accent)]
             rows += indent(inner or [[]], first, [Segment(" " * size, self.look.bar)])
         self.depth -= 1
-        return rows
-
-    def _ticked(self, rows: list[Row]) -> list[Row]:
-        """A task's box as a sign."""
-        if rows and rows[0] and rows[0][0].text[:4] in ("[ ] ", "[x] ", "[X] "):
-            text, style, _ = rows[0][0]
-            glyphs = self.look.glyphs
-            sign = glyphs.unticked if text[1] == " " else glyphs.ticked
-            rows[0] = [Segment(f"{sign} {text[4:]}", style), *rows[0][1:]]
         return rows
 
     def _table(self, width: int, style: Style) -> list[Row]:
@@ -300,6 +291,15 @@ class _Blocks:
                 cell_style = style + _BOLD if heading else style
                 grid[-1].append(self.drawing.inline(cell.content, cell_style, self.environment))
         return table_rows(grid, aligns, width, self.look)
+
+
+def ticked(rows: list[Row], look: Look) -> list[Row]:
+    """The rows of an item with the box of a task, `[x]`, as a sign."""
+    if rows and rows[0] and rows[0][0].text[:4] in ("[ ] ", "[x] ", "[X] "):
+        text, style, _ = rows[0][0]
+        sign = look.glyphs.unticked if text[1] == " " else look.glyphs.ticked
+        return [[Segment(f"{sign} {text[4:]}", style), *rows[0][1:]], *rows[1:]]
+    return rows
 
 
 def align_of(css: str) -> Align:

@@ -8,7 +8,7 @@ from typing import Protocol
 from rich.segment import Segment
 
 from felan_tui.text.cells import cell_len
-from felan_tui.transcript.markdown import Drawing
+from felan_tui.transcript.markdown import Drawing, ticked
 from felan_tui.transcript.rows import Row, indent
 from felan_tui.transcript.tails import Hold, LineTail, interrupts, is_rule
 
@@ -41,6 +41,7 @@ class _Level:
     content: int
     pad: int
     marker: int
+    mark: str
     ordered: bool
     number: int
 
@@ -76,6 +77,8 @@ class ListTail(LineTail):
             raise Hold
         marker = _MARKER.match(stripped)
         if marker and not is_rule(line) and not (self._levels and at >= content + 4):
+            if self._levels and at < self._levels[0].content and marker[1][-1] != self._levels[0].mark:
+                return None  # another list
             return self._begin(at, marker, stripped)
         if not self._levels:
             return None
@@ -108,7 +111,7 @@ class ListTail(LineTail):
         pad = sum(level.marker for level in self._levels)
         width = cell_len(shown)
         offset = at + len(mark) + (spaces if 0 < spaces <= 4 else 1)
-        self._levels.append(_Level(offset, pad, width, ordered, number))
+        self._levels.append(_Level(offset, pad, width, mark[-1], ordered, number))
         self._open_item([Segment(" " * pad, look.bar), Segment(shown, self._drawing.base + look.accent)])
         self._blank = False
         self._fence = ""
@@ -146,9 +149,14 @@ class ListTail(LineTail):
     def _prefix(self, rows: list[Row]) -> list[Row]:
         if not rows:
             return []
-        prefixed = indent(rows, self._rest if self._prefixed else self._first, self._rest)
+        prefixed = self._shown(rows)
         self._prefixed = True
         return prefixed
+
+    def _shown(self, rows: list[Row]) -> list[Row]:
+        if self._prefixed:
+            return indent(rows, self._rest, self._rest)
+        return indent(ticked(rows, self._drawing.look), self._first, self._rest)
 
     def body(self, text: str) -> None:
         self._line = (self._line + text)[:200]
@@ -171,7 +179,7 @@ class ListTail(LineTail):
         if self._item is not None:
             final, open_rows = self._item.take()
             self.done += self._prefix(final)
-            tail = indent(open_rows, self._rest if self._prefixed else self._first, self._rest)
+            tail = self._shown(open_rows)
             if not open_rows and not self._prefixed:
                 tail = [self._first]
         done, self.done = self.done, []

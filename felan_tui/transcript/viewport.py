@@ -1,0 +1,357 @@
+"""The part of the transcript widget that puts blocks on the screen: it draws what is visible and a page
+around.
+
+It keeps the reader's place: while it follows the end, what comes is shown; otherwise the first visible row
+stays where it is, whatever is inserted, expanded, finished or wrapped anew above or below it. When it
+follows is decided in `following.py`, where things stand in `stack.py`; what is in the transcript and what a
+person does in `view.py`.
+"""
+
+import asyncio
+
+from rich.segment import Segment
+from textual import events
+from textual.app import App
+from textual.geometry import Size
+from textual.reactive import var
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+
+from felan_tui.transcript.following import Following
+from felan_tui.transcript.look import Look, look_from_theme
+from felan_tui.transcript.rows import Row, strip_of
+from felan_tui.transcript.stack import Entry, Stack, ink_above, row_with_ink
+
+GUTTER = 2
+"""Cells to the left of the blocks, in which the block cursor stands."""
+
+MAX_MEASURED = 32
+"""Changed blocks out of sight that are drawn for their exact height; of more the heights stay estimates."""
+
+MAX_COPIED = 50_000
+"""Rows of a selection that are copied."""
+
+
+class Viewport(ScrollView):
+    """Draws a `Stack` of blocks by Textual's line API."""
+
+    ALLOW_SELECT = True
+
+    DEFAULT_CSS = """
+    Viewport {
+        overflow-x: hidden;
+        overflow-y: scroll;
+        scrollbar-size-vertical: 1;
+        background: $background;
+    }
+    """
+
+    cursor: var[str | None] = var(None)
+
+    def __init__(self, *, unicode: bool, name: str | None, id: str | None, classes: str | None) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self._unicode = unicode
+        self._stack = Stack()
+        self._policy = Following()
+        self._anchor: tuple[Entry, int] | None = None
+        self._changed: dict[Entry, int] = {}
+        self._asked = False
+        self._placing = False
+        self._shift = 0
+
+    def settled(self) -> None:
+        """Called when what is visible was drawn and stands in its place."""
+
+    # --- keeping the place ---
+
+    @property
+    def _page(self) -> int:
+        return max(1, self.scrollable_content_region.height)
+
+    def _has_changed(self, entry: Entry, rows_before: int) -> None:
+        """An entry came (with no rows before) or changed."""
+        self._changed.setdefault(entry, rows_before)
+
+    def _ask(self) -> None:
+        """Sees to it that what is visible is drawn soon, once for all that changes until then."""
+        if not self._asked and self.is_running:
+            self._asked = True
+            self.call_next(self._settle)
+
+    @property
+    def _app(self) -> App[object]:
+        return self.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] untyped in Textual
+
+    def _look(self) -> Look:
+        if self._stack.look is None:
+            self._stack.look = look_from_theme(self._app.theme_variables, unicode=self._unicode)
+        return self._stack.look
+
+    def _entry_at(self, line: int) -> tuple[Entry, int] | None:
+        if not self._stack.entries:
+            return None
+        index, offset = self._stack.heights.at(line)
+        return self._stack.entries[index], offset
+
+    def _draw(self, index: int) -> None:
+        entry = self._stack.entries[index]
+        rows_before = entry.rows
+        if self._stack.draw(index):
+            self.run_worker(self._draw_in_thread(entry), group="transcript", exit_on_error=False)
+        self._keep_line(entry, rows_before)
+
+    def _keep_line(self, entry: Entry, before: list[Row] | None) -> None:
+        """When the block at the top was drawn anew, the same text stays at the top."""
+        if self._anchor is None or self._anchor[0] is not entry or before is None or before is entry.rows:
+            return
+        line = self._anchor[1] - entry.gap
+        if line > 0 and entry.rows:
+            self._anchor = entry, row_with_ink(entry.rows, ink_above(before, line)) + entry.gap
+
+    async def _draw_in_thread(self, entry: Entry) -> None:
+        stack, stamp, look = self._stack, entry.drawing, self._stack.look
+        if look is None:
+            return
+        rows = await asyncio.to_thread(entry.block.rows, stack.width, look, expanded=entry.expanded)
+        if stamp is None or entry.drawing != stamp or stack.get(entry.block.key) is not entry:
+            return
+        before = entry.rows
+        stack.give(entry, rows)
+        self._keep_line(entry, before)
+        self._ask()
+
+    def _settle(self) -> None:
+        """Draws what is visible and a page around it, and puts the reader's place (or the end) where
+        it belongs.
+        """
+        self._asked = False
+        stack = self._stack
+        width = self.scrollable_content_region.width - GUTTER
+        if width < 1 or not self.is_attached:
+            return
+        self._look()
+        if stack.width != width:
+            self._resize(width)
+        mark = self._entry_at(self.scroll_offset.y)
+        mark_before = self._top_of(mark)
+        self._measure_changed()
+        if self._policy.on:
+            self._measure_up(len(stack.entries) - 1, 2 * self._page)
+            top = max(0, stack.heights.total - self._page)
+        else:
+            top = self._measure_around()
+        # What is selected is told by lines, and these moved by what became higher above them.
+        self._shift += self._top_of(mark) - mark_before
+        self._place(top)
+        self.settled()
+
+    def _top_of(self, mark: tuple[Entry, int] | None) -> int:
+        if mark is None or self._stack.get(mark[0].block.key) is not mark[0]:
+            return 0
+        return self._stack.heights.top(self._stack.index(mark[0]))
+
+    def _resize(self, width: int) -> None:
+        if not self._policy.on and self._anchor is None:
+            self._anchor = self._entry_at(self.scroll_offset.y)
+        self._stack.resize(width)
+        self._shift = 0
+
+    def _measure_changed(self) -> None:
+        """Draws blocks that changed out of sight too, so that the count of new lines is exact."""
+        stack = self._stack
+        changed, self._changed = self._changed, {}
+        last_visible = self.scroll_offset.y + self._page
+        few = len(changed) <= MAX_MEASURED
+        for entry, rows_before in changed.items():
+            if stack.get(entry.block.key) is not entry:
+                continue
+            index = stack.index(entry)
+            if few:
+                self._draw(index)
+            else:
+                stack.estimate(index)
+            if stack.heights.top(index) + stack.heights[index] > last_visible:
+                self._policy = self._policy.grew(
+                    entry.count - rows_before + (0 if rows_before else entry.gap)
+                )
+
+    def _measure_up(self, index: int, lines: int) -> None:
+        """Draws blocks from one upwards until so many lines are exact."""
+        while index >= 0 and lines > 0:
+            self._draw(index)
+            lines -= self._stack.heights[index]
+            index -= 1
+
+    def _measure_around(self) -> int:
+        """Draws the block at the top, those below and a page above; returns the line that is at the top."""
+        stack = self._stack
+        if self._anchor is None or stack.get(self._anchor[0].block.key) is not self._anchor[0]:
+            self._anchor = self._entry_at(self.scroll_offset.y)
+        if self._anchor is None:
+            return 0
+        index = stack.index(self._anchor[0])
+        self._draw(index)
+        entry, line = self._anchor
+        line = min(line, stack.heights[index] - 1)
+        self._anchor = entry, line
+        lines = 2 * self._page + line
+        below = index
+        while below < len(stack.entries) and lines > 0:
+            self._draw(below)
+            lines -= stack.heights[below]
+            below += 1
+        self._measure_up(index - 1, self._page)
+        end = max(0, stack.heights.total - self._page)
+        top = stack.heights.top(index) + line
+        if top > end:
+            self._measure_up(index - 1, 2 * self._page)
+            end = max(0, stack.heights.total - self._page)
+            top = stack.heights.top(index) + line
+            if top > end:
+                top = end
+                self._anchor = self._entry_at(top)
+        return top
+
+    def _place(self, top: int) -> None:
+        """Puts the line at the top of the view."""
+        total = self._stack.heights.total
+        size = Size(self.scrollable_content_region.width, total)
+        self._placing = True
+        try:
+            if self.virtual_size != size:
+                self.virtual_size = size
+            if round(self.scroll_y) != top:
+                self.scroll_y = top
+            self.scroll_target_y = top
+        finally:
+            self._placing = False
+        self._policy = self._policy.below(total - top - self._page)
+        self.refresh()
+
+    def _reveal(self, entry: Entry) -> None:
+        """Scrolls as little as shows a block, or as much of it as fits from its beginning."""
+        stack = self._stack
+        index = stack.index(entry)
+        self._draw(index)
+        first = stack.heights.top(index) + entry.gap
+        after = first + entry.count
+        top = self.scroll_offset.y
+        if first >= top and after <= top + self._page:
+            self.refresh()
+            return
+        if first < top or entry.count >= self._page:
+            self._policy = self._policy.released()
+            self._anchor = entry, entry.gap
+        elif not self._policy.on:
+            self._anchor = self._entry_at(after - self._page)
+        self._settle()
+
+    def on_mount(self) -> None:
+        self._app.theme_changed_signal.subscribe(self, self._theme_changed)
+
+    def _theme_changed(self, _theme: object) -> None:
+        self._stack.look = None
+        self._settle()
+
+    def on_resize(self, _event: events.Resize) -> None:
+        self._settle()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        before, after = round(old_value), round(new_value)
+        if self._placing or before == after:
+            return
+        self._policy = self._policy.scrolled(before, after, self.max_scroll_y)
+        self._anchor = None if self._policy.on else self._entry_at(after)
+        self._settle()
+
+    def scroll_to(self, *args: object, **options: object) -> None:
+        """Scrolls at once: an animation over heights that become exact on the way would miss its end."""
+        options["animate"] = False
+        super().scroll_to(*args, **options)  # pyright: ignore[reportArgumentType] passed on as they came
+
+    # --- drawing ---
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen."""
+        width = self.scrollable_content_region.width
+        line = self.scroll_offset.y + y
+        found = self._stack.row(line)
+        look = self._stack.look
+        if found is None or look is None:
+            return Strip.blank(width)
+        entry, number, row = found
+        body = self._strip(entry, number, row, width - GUTTER)
+        place = line - self._shift
+        if self.text_selection is not None and (span := self.text_selection.get_span(place)) is not None:
+            body = self._selected(body, *span)
+        is_cursor = entry.block.key == self.cursor and number >= 0
+        gutter = Strip(
+            [Segment(f"{look.glyphs.cursor} " if is_cursor else "  ", look.cursor if is_cursor else None)],
+            GUTTER,
+        )
+        return Strip.join([gutter.apply_offsets(0, place), body.apply_offsets(0, place)])
+
+    @staticmethod
+    def _strip(entry: Entry, number: int, row: Row | None, width: int) -> Strip:
+        if row is None:
+            return Strip.blank(width)
+        known = entry.strips.get(number)
+        if known is not None and known[0] is row and known[1].cell_length == width:
+            return known[1]
+        strip = strip_of(row).adjust_cell_length(width)
+        if len(entry.strips) > 512:
+            entry.strips.clear()
+        entry.strips[number] = row, strip
+        return strip
+
+    def _selected(self, strip: Strip, start: int, end: int) -> Strip:
+        text = strip.text
+        first = strip.index_to_cell_position(min(start, len(text)))
+        last = strip.cell_length if end < 0 else strip.index_to_cell_position(min(end, len(text)))
+        if last <= first:
+            return strip
+        before, chosen, after = (
+            strip.crop(0, first),
+            strip.crop(first, last),
+            strip.crop(last, strip.cell_length),
+        )
+        style = self.screen.get_component_rich_style("screen--selection")
+        return Strip.join([before, Strip(Segment.apply_style(chosen, post_style=style), last - first), after])
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        del selection
+        self.refresh()
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected text, without what is decoration, of blocks that are out of sight too."""
+        stack = self._stack
+        look = stack.look
+        if look is None or not stack.entries:
+            return None
+        first = 0 if selection.start is None else max(0, selection.start.y + self._shift)
+        last = stack.heights.total - 1 if selection.end is None else selection.end.y + self._shift
+        lines: list[str] = []
+        line = first
+        while line <= min(last, stack.heights.total - 1) and len(lines) < MAX_COPIED:
+            index, _ = stack.heights.at(line)
+            self._draw(index)
+            found = stack.row(line)
+            span = selection.get_span(line - self._shift)
+            line += 1
+            if found is None or span is None:
+                continue
+            lines.append(_text_between(found[2] or [], look, *span).rstrip())
+        return "\n".join(lines), "\n"
+
+
+def _text_between(row: Row, look: Look, start: int, end: int) -> str:
+    kept: list[str] = []
+    at = 0
+    for text, style, _ in row:
+        after = at + len(text)
+        if not look.is_decoration(style) and after > start and (end < 0 or at < end):
+            kept.append(text[max(0, start - at) : len(text) if end < 0 else max(0, end - at)])
+        at = after
+    return "".join(kept)
