@@ -29,10 +29,11 @@ ON CONFLICT (id) DO UPDATE SET root = excluded.root, parent = excluded.parent,
     created_at = excluded.created_at, updated_at = excluded.updated_at, state = excluded.state,
     cwd = excluded.cwd, search = excluded.search, busy = excluded.busy, body = excluded.body
 """
-# The large and seldom changed half of a session: compared in place, so that a revision does not rewrite it.
+# The large and seldom changed half of a session, apart: SQLite leaves the pages of a row that stays the same
+# as they are, so a revision does not write it again.
 _PUT_BULK: Final = """
 INSERT INTO session_bulk (session, body) VALUES (?, ?)
-ON CONFLICT (session) DO UPDATE SET body = excluded.body WHERE body IS NOT excluded.body
+ON CONFLICT (session) DO UPDATE SET body = excluded.body
 """
 # An entry keeps the seq it was first stored with.
 _PUT_ENTRY: Final = """

@@ -21,7 +21,7 @@ from felan_core.store.faults import broken, translated, unwritable
 from felan_core.store.schema import APPLICATION_ID, TABLES, Migration
 
 DATABASE: Final = "felan.db"
-DEEP_CHECK_BYTES: Final = 8 * 1024 * 1024
+DEEP_CHECK_BYTES: Final = 4 * 1024 * 1024
 _MAGIC: Final = b"SQLite format 3\0"
 _HEADER: Final = 100
 _BUSY_S: Final = 5.0

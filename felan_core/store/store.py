@@ -67,6 +67,11 @@ class Store:
         """How many transactions were made so far, and how many of those were synced to the disk."""
         return self._writer.commits
 
+    @property
+    def queued(self) -> int:
+        """How many writes wait for the transaction after the one that is under way."""
+        return self._writer.queued
+
     async def write(self, batch: Batch) -> None:
         """Apply ``batch`` in one transaction; returns when that is on disk.
 

@@ -63,6 +63,10 @@ class Writer:
     def commits(self) -> Commits:
         return self._commits
 
+    @property
+    def queued(self) -> int:
+        return len(self._jobs)
+
     def submit(self, work: Work[T], *, durable: bool) -> "asyncio.Future[T]":
         """Queue ``work`` for the next transaction. The future is done when that is on disk, or failed."""
         future: asyncio.Future[T] = self._loop.create_future()
@@ -113,6 +117,8 @@ class Writer:
         connection = self._connection
         durable = any(job.durable for job in jobs)
         try:
+            if connection.in_transaction:  # an earlier rollback failed, with the disk gone or full
+                connection.execute("ROLLBACK")
             if durable is not self._full:
                 connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
                 self._full = durable

@@ -194,6 +194,27 @@ async def test_damage_beside_a_log_that_is_not_folded_in_yet_is_named_and_both_l
     assert {name: after[name] for name in before} == before
 
 
+async def test_a_log_whose_folding_in_was_killed_halfway_is_no_damage(tmp_path: Path) -> None:
+    path = await filled(tmp_path, "x" * 2000)
+    old = path.read_bytes()
+    store = await Store.open(tmp_path, clock=clock)
+    for seq in range(51, 101):
+        batch = Batch()
+        batch.put_entry("s", message(f"m{seq}", seq, "y" * 3000))
+        await store.write(batch)
+    log = path.with_name("felan.db-wal").read_bytes()
+    await store.close()
+    new = path.read_bytes()
+    # Every second page is the new one, the first among them, and the rest was not reached.
+    pages = [(new if start % 8192 == 0 else old)[start : start + 4096] for start in range(0, len(old), 4096)]
+    path.write_bytes(b"".join(pages))
+    path.with_name("felan.db-wal").write_bytes(log)
+    again = await Store.open(tmp_path, clock=clock)
+    entries, more = await again.history("s", None, 256)
+    await again.close()
+    assert ([entry.seq for entry in entries], more) == (list(range(1, 101)), False)
+
+
 async def test_a_large_database_that_was_cut_is_named_at_once_all_the_same(tmp_path: Path) -> None:
     path = await filled(tmp_path, "x" * (DEEP_CHECK_BYTES // 20))
     cut(path)

@@ -1,5 +1,8 @@
 """Request records: reserved once, finished once, counted, and kept until their time (session protocol §8)."""
 
+import sqlite3
+from contextlib import closing
+
 import pytest
 from msgspec.structs import replace
 
@@ -85,6 +88,8 @@ async def test_only_records_past_their_time_are_purged(store: Store) -> None:
     assert await store.purge_requests(NOW) == 0
     assert await store.purge_requests(NOW + 2) == 2
     assert await store.request_counts("a") == (0, 0)
+    with closing(sqlite3.connect(store.path)) as other:
+        assert other.execute("SELECT session, n FROM request_tally").fetchall() == [("", 0)]
 
 
 def test_a_record_past_its_bounds_is_refused() -> None:

@@ -96,6 +96,20 @@ async def test_a_group_with_one_durable_batch_is_synced_and_others_are_not(store
     assert (store.commits.total - before.total, store.commits.durable - before.durable) == (4, 1)
 
 
+async def test_one_durable_batch_syncs_its_whole_group(store: Store) -> None:
+    durable = revision(2)
+    durable.put_entry("s", message("m", 40))
+    with blocked(store):
+        writes = [asyncio.create_task(store.write(revision(1)))]
+        await asyncio.sleep(0)
+        while store.queued:  # until the writer has taken it, and waits for the other program
+            await asyncio.sleep(0)
+        writes += [asyncio.create_task(store.write(batch)) for batch in (durable, revision(3))]
+        await asyncio.sleep(0)
+    await asyncio.gather(*writes)
+    assert store.commits == (2, 1)
+
+
 async def test_the_database_is_told_to_sync_for_a_durable_group_alone(tmp_path: Path) -> None:
     told: list[str] = []
     connection = sqlite3.connect(tmp_path / "x.db", isolation_level=None, check_same_thread=False)
