@@ -76,8 +76,7 @@ class HostClient:
         self._lost: str | None = None
         self.hello_result: op.HelloResult | None = None
 
-    # the connection
-    # ---------------------------------------------------------------------------------------------
+    # --- the connection ---
 
     async def connect(self) -> op.HelloResult:
         """Say hello and start reading. Raises ``ProtocolError`` or ``ConnectionLost``."""
@@ -210,8 +209,7 @@ class HostClient:
 
         self._resyncing[session] = asyncio.create_task(fetch(), name="felan-client-resync")
 
-    # host and sessions
-    # ------------------------------------------------------------------------------------------
+    # --- host and sessions ---
 
     async def host_status(self) -> op.HostStatusResult:
         """``host.status``."""
@@ -265,8 +263,7 @@ class HostClient:
         """``session.history``: an older page, oldest first within it."""
         return await self.request("session.history", params, expect=op.HistoryPage, session=session)
 
-    # the turn
-    # ---------------------------------------------------------------------------------------------------
+    # --- the turn ---
 
     async def prompt(self, session: str, text: str, request_id: str | None = None) -> str:
         """``prompt``: the id of the run that was admitted."""
@@ -308,8 +305,7 @@ class HostClient:
         """``ui.action``."""
         await self.request("ui.action", params, expect=op.Empty, session=session)
 
-    # processes
-    # --------------------------------------------------------------------------------------------------
+    # --- processes ---
 
     async def shell(self, session: str, params: op.ShellParams) -> str:
         """``shell.execute``: the id of the process."""

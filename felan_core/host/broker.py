@@ -53,8 +53,7 @@ class Broker:
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
-    # asking
-    # -----------------------------------------------------------------------------------------------------
+    # --- asking ---
 
     async def open(
         self,
@@ -91,8 +90,7 @@ class Broker:
         self.watch(interaction)
         return interaction.id, answer
 
-    # answering
-    # --------------------------------------------------------------------------------------------------
+    # --- answering ---
 
     async def answer(self, call: Call, params: AnswerParams) -> AnswerResult:
         """Take an answer, in the contract's order of checks. The first one wins, on disk before anybody is
@@ -152,8 +150,7 @@ class Broker:
         resume = self._actor.resumes.get(interaction.id, {})
         return Deferred(interaction.id, interaction.request, answer, resume)
 
-    # ending
-    # -----------------------------------------------------------------------------------------------------
+    # --- ending ---
 
     async def withdraw(self, interactions: Iterable[str], reason: str) -> None:
         """Cancel those of ``interactions`` that still wait."""
@@ -220,8 +217,7 @@ class Broker:
         if timer is not None:
             timer.cancel()
 
-    # expiry
-    # -----------------------------------------------------------------------------------------------------
+    # --- expiry ---
 
     def watch(self, interaction: Interaction) -> None:
         """End the question when its time is over."""

@@ -51,8 +51,7 @@ class Host:
             report=services.report,
         )
 
-    # life
-    # -------------------------------------------------------------------------------------------------------
+    # --- life ---
 
     async def start(self) -> None:
         """Put in order what an earlier host left in the middle, then take requests."""
@@ -124,8 +123,7 @@ class Host:
         if task is not None and task.done() and not task.exception():
             task.result().actor.unsubscribe(connection)
 
-    # operations
-    # -------------------------------------------------------------------------------------------------
+    # --- operations ---
 
     def _handlers(self) -> dict[str, Handler]:
         def on_session(method: Callable[[LiveSession, Call, Any], Awaitable[msgspec.Struct]]) -> Handler:
@@ -281,8 +279,7 @@ class Host:
             live.wake_agent()  # a person is there: the agent is ready when the first message is written
         return result
 
-    # processes
-    # --------------------------------------------------------------------------------------------------
+    # --- processes ---
 
     async def _processes(self, call: Call) -> op.ProcessesPage:
         params: op.PageParams = call.params

@@ -82,8 +82,7 @@ class LiveSession:
     def _agent_gone(self, error: AgentGone) -> None:
         self._turns.agent_gone(error)
 
-    # life
-    # -------------------------------------------------------------------------------------------------------
+    # --- life ---
 
     async def open(self) -> None:
         """Bring the session up: what an earlier host left is put in order first."""
@@ -111,8 +110,7 @@ class LiveSession:
         """Start the agent before it is needed."""
         self._turns.wake_agent()
 
-    # attaching
-    # --------------------------------------------------------------------------------------------------
+    # --- attaching ---
 
     async def attach(self, call: Call, params: op.AttachParams) -> op.AttachResult:
         """Snapshot and subscription in one job; the reply is queued before any frame of the session."""
@@ -165,8 +163,7 @@ class LiveSession:
         cursor: Maybe[str] = history_cursor(entries[0].seq) if entries and more else UNSET
         return op.HistoryPage(items=entries, next_cursor=cursor)
 
-    # turns
-    # ------------------------------------------------------------------------------------------------------
+    # --- turns ---
 
     async def prompt(self, call: Call, params: op.PromptParams) -> op.RunResult:
         return await self.actor.do(lambda: self._turns.prompt(call, params))
@@ -209,8 +206,7 @@ class LiveSession:
 
         return await self.actor.do(job)
 
-    # elements
-    # ---------------------------------------------------------------------------------------------------
+    # --- elements ---
 
     async def act(self, call: Call, params: op.UiActionParams) -> op.Empty:
         """Check an action against the current element, then do it."""
@@ -256,8 +252,7 @@ class LiveSession:
         except PointerError:
             return None
 
-    # processes
-    # --------------------------------------------------------------------------------------------------
+    # --- processes ---
 
     async def shell(self, call: Call, params: op.ShellParams) -> op.ShellResult:
         """Start a person's command as a process of the session, with a tool card in the transcript."""

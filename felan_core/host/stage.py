@@ -62,8 +62,7 @@ class Stage:
     def instructions(self) -> str:
         return self._actor.instructions
 
-    # transcript
-    # -------------------------------------------------------------------------------------------------
+    # --- transcript ---
 
     async def text(self, kind: StreamKind, text: str, message: str | None = None) -> None:
         await self._actor.do(lambda: self._streams.text(kind, text, message))
@@ -128,8 +127,7 @@ class Stage:
                 )
                 await self._actor.commit(ToolUpdated(tool=ended))
 
-    # questions
-    # --------------------------------------------------------------------------------------------------
+    # --- questions ---
 
     async def ask(
         self,
@@ -179,8 +177,7 @@ class Stage:
             lambda: self._broker.withdraw([interaction], "the agent withdrew it"), "withdrawing a question"
         )
 
-    # presentation and catalogue
-    # ---------------------------------------------------------------------------------
+    # --- presentation and catalogue ---
 
     async def show(self, element: Element) -> None:
         if element.id.startswith(HOST_PREFIX):
@@ -243,14 +240,19 @@ class Stage:
 
     async def remember(self, memory: JsonObject) -> None:
         async def job() -> None:
-            if self._actor.memory != memory:
+            before = self._actor.memory
+            if before != memory:
                 self._actor.memory = memory
-                await self._actor.commit()
+                try:
+                    await self._actor.commit()
+                except BaseException:
+                    # What cannot be stored must not stand in the way of the next change.
+                    self._actor.memory = before
+                    raise
 
         await self._actor.do(job)
 
-    # processes and the pointer
-    # ----------------------------------------------------------------------------------
+    # --- processes and the pointer ---
 
     async def start_process(self, command: str, *, title: str | None = None) -> str:
         try:

@@ -47,6 +47,7 @@ from felan_core.protocol.session import Queue, QueueItem, Run, RunOutcome
 from felan_core.store.errors import StoreError
 
 CANCEL_SECONDS: Final = 15.0
+RETRY_SECONDS: Final = 1.0
 QUEUE_ELEMENT: Final = "felan.queue"
 TakeTurn = Callable[[Backend], Awaitable[TurnOutcome]]
 
@@ -94,8 +95,7 @@ class Turns:
         """The agent of the session, started or not."""
         return self._backend
 
-    # what clients ask
-    # -------------------------------------------------------------------------------------------
+    # --- what clients ask ---
 
     async def prompt(self, call: Call, params: PromptParams) -> RunResult:
         """Start a turn. ``busy`` while one runs: steer or follow up instead. Inside a job."""
@@ -152,13 +152,14 @@ class Turns:
         """Start the continuation turn of an answered interaction, after the turn that runs."""
 
         async def job() -> None:
-            if self._actor.state.run is None and deferred.interaction in self._actor.resumes:
+            if self._leaving or self._actor.state.run is not None:
+                return
+            if deferred.interaction in self._actor.resumes:
                 await self._begin_continuation(deferred)
 
         self._actor.later(job, "a continuation turn")
 
-    # the queue
-    # --------------------------------------------------------------------------------------------------
+    # --- the queue ---
 
     async def _enqueue(self, call: Call, params: PromptParams, mode: str) -> QueuedResult:
         actor = self._actor
@@ -194,7 +195,7 @@ class Turns:
     async def _pump(self) -> None:
         """Begin what comes next, when nothing runs. Inside a job."""
         actor = self._actor
-        if actor.state.run is not None or actor.state.header.state == "closed":
+        if self._leaving or actor.state.run is not None or actor.state.header.state == "closed":
             return
         for deferred in self._broker.unfinished():
             await self._begin_continuation(deferred)
@@ -205,8 +206,7 @@ class Turns:
             events = self._queue_events(Queue(items=rest, held=False))
             await self._begin(actor.services.new_id(), item.text, [], item.origin, events=events)
 
-    # one turn
-    # ---------------------------------------------------------------------------------------------------
+    # --- one turn ---
 
     async def _begin(
         self,
@@ -279,14 +279,24 @@ class Turns:
             except Exception as error:
                 self._actor.services.report(error, "a turn")
                 outcome, problem = "failed", AgentError("the agent's backend failed", repr(error))
-            if not self._leaving:
-                self._actor.later(lambda: self._ended(run, outcome, problem), "the end of a turn")
+            await self._conclude(run, outcome, problem)
 
         self._driver = asyncio.create_task(drive(), name="felan-turn-driver")
 
+    async def _conclude(self, run: str, outcome: RunOutcome, problem: AgentError | None) -> None:
+        """End the turn on disk. While that cannot be written the turn has not ended, and is ended later."""
+        while not self._leaving:
+            try:
+                await self._actor.do(lambda: self._ended(run, outcome, problem))
+            except (StoreError, ProtocolError) as error:
+                self._actor.services.report(error, "the end of a turn")
+                await asyncio.sleep(RETRY_SECONDS)
+            else:
+                return
+
     async def _ended(self, run: str, outcome: RunOutcome, problem: AgentError | None) -> None:
         actor = self._actor
-        if actor.state.run is None or actor.state.run.id != run:
+        if self._leaving or actor.state.run is None or actor.state.run.id != run:
             return
         gone = isinstance(problem, AgentGone)
         await self._streams.complete(outcome)
@@ -305,7 +315,7 @@ class Turns:
         await actor.commit(*events)
         if gone:
             self._replace_agent()
-        await self._pump()
+        self._actor.later(self._pump, "the next of the queue")
 
     def _cancel_turn(self) -> None:
         if self._cancelling:
@@ -328,8 +338,7 @@ class Turns:
             self._replace_agent()
             await backend.close()
 
-    # the agent
-    # --------------------------------------------------------------------------------------------------
+    # --- the agent ---
 
     async def ensure_agent(self) -> None:
         """Start the agent if it is not there. Outside jobs. Raises ``AgentError``."""
@@ -413,8 +422,7 @@ class Turns:
             events.append(CatalogUpdated(catalogue=catalogue))
         return events
 
-    # the end
-    # ----------------------------------------------------------------------------------------------------
+    # --- the end ---
 
     async def recover(self) -> None:
         """An earlier host ended in the middle: what ran is interrupted, the queue is held. Inside a job."""
@@ -465,6 +473,8 @@ class Turns:
     def _check_open(self) -> None:
         if self._actor.state.header.state == "closed":
             raise ProtocolError("unavailable", "session: it is closed")
+        if self._leaving:
+            raise ProtocolError("unavailable", "the host is ending", retryable=True)
 
     def _beside(self, work: Awaitable[None], what: str) -> None:
         async def run() -> None:

@@ -74,7 +74,7 @@ def _seal(path: Path) -> None:
             path.chmod(stat.S_IMODE(found.st_mode) & 0o700)
 
 
-# looking --------------------------------------------------------------------------------------------------
+# --- looking ---
 
 
 def _stored_version(path: Path, known: int) -> int | None:
@@ -127,7 +127,7 @@ def _check_inside(path: Path) -> None:
         raise translated(path, "checking it", error) from error
 
 
-# making ---------------------------------------------------------------------------------------------------
+# --- making ---
 
 
 def _create(path: Path, migrations: Sequence[Migration]) -> None:
@@ -212,7 +212,7 @@ def _sync(path: Path) -> None:
         os.close(opened)
 
 
-# connecting -----------------------------------------------------------------------------------------------
+# --- connecting ---
 
 
 def _connect(path: Path) -> tuple[sqlite3.Connection, sqlite3.Connection]:

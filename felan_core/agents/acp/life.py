@@ -68,7 +68,7 @@ class Life:
     def over(self) -> bool:
         return self._over.is_set() or self._stopping
 
-    # The handshake -----------------------------------------------------------------------------------------
+    # --- the handshake ---
 
     async def begin(self, command: str, environ: Mapping[str, str], trace: Trace | None) -> None:
         """Start the process and agree on the version. Raises ``AgentGone``."""
@@ -162,7 +162,7 @@ class Life:
         except RpcError as error:
             raise self._refusal(method, error) from None
 
-    # Turns -------------------------------------------------------------------------------------------------
+    # --- turns ---
 
     def begin_turn(self) -> None:
         """From now on ``cancel`` is for this turn."""
@@ -229,7 +229,7 @@ class Life:
         except Closed:
             raise await self.death() from None
 
-    # What the agent sends ----------------------------------------------------------------------------------
+    # --- what the agent sends ---
 
     async def notified(self, method: str, params: JsonObject) -> None:
         if method != "session/update":
@@ -261,7 +261,7 @@ class Life:
         if not self._stopping and not self._awaited:
             self._start_mourning()
 
-    # The end -----------------------------------------------------------------------------------------------
+    # --- the end ---
 
     async def stop(self) -> None:
         """End the agent and whatever it started. Never raises."""

@@ -134,7 +134,7 @@ class Connection:
         if self._task is not None:
             self._task.cancel()
 
-    # Reading -----------------------------------------------------------------------------------------------
+    # --- reading ---
 
     async def _read(self) -> None:
         fault: BaseException | None = None
@@ -266,7 +266,7 @@ class Connection:
         if self._trace is not None:
             self._trace("noise", line)
 
-    # Writing -----------------------------------------------------------------------------------------------
+    # --- writing ---
 
     async def _refuse(self, number: RequestId, error: RpcError) -> None:
         with contextlib.suppress(Closed):
