@@ -4,7 +4,7 @@ runs.
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -63,7 +63,7 @@ def demo(context: click.Context, scenario: str, pace: float | None, data_dir: Pa
 def _interactive(
     data_dir: Path | None,
     *,
-    start: str,
+    start: Literal["ask", "agent", "continue"],
     settings: dict[str, Any] | None = None,
     prompt: str | None = None,
 ) -> None:

@@ -28,6 +28,7 @@ def run(
     except HostUnavailable as error:
         return _say(error.code, error.message)
     stderr = _keep_stderr_off(folders.log)
+    config = folders.data if data_dir is not None else default_folder("config")
     begin = Start(kind=start, cwd=os.getcwd(), settings=settings, prompt=prompt)
 
     async def live() -> tuple[int, str]:
@@ -40,7 +41,6 @@ def run(
             opened.append(host)
             return host
 
-        config = data_dir.absolute() if data_dir is not None else default_folder("config")
         app = FelanApp(open_host, begin, data=folders.data, config=config, launcher=alive)
         try:
             await app.run_async()

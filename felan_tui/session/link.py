@@ -72,8 +72,7 @@ class SessionLink:
         hello = self.client.hello_result
         return hello.principal.id if hello is not None else ""
 
-    # sending
-    # ----------------------------------------------------------------------------------------------------
+    # --- sending ---
 
     @property
     def verb(self) -> Verb:
@@ -134,8 +133,7 @@ class SessionLink:
         ]
         return said[0].text if said else None
 
-    # processes and history
-    # --------------------------------------------------------------------------------------
+    # --- processes and history ---
 
     async def shell(self, command: str) -> str:
         """Run a shell command as a process of the session; its id."""

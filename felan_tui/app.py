@@ -1,0 +1,221 @@
+"""FelanApp: paints first, opens the host after that, and ends with the terminal whole.
+
+What a session shows is the session screen's; here are the start, the end, signals, themes and crash reports.
+"""
+
+import asyncio
+import os
+import signal
+import time
+import traceback
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.app import App, SystemCommand
+from textual.binding import BindingType
+from textual.screen import Screen
+
+from felan_tui.screens.session import SessionScreen
+from felan_tui.session.start import Start
+from felan_tui.text.widgets import toast
+from felan_tui.themes import load_themes
+
+if TYPE_CHECKING:
+    from felan_core.client.host_client import HostClient
+    from felan_tui.preferences import AgentKind
+    from felan_tui.session.link import OpenHost
+    from felan_tui.start.card import StartCard
+
+THEME: Final = "felan-dark"
+CRASH: Final = 1
+NOT_FOUND: Final = 6
+SIGNALLED: Final = 128
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+
+class FelanApp(App[None]):
+    """``open_host`` is called once, after the first paint. ``data``: where drafts, history and reports are
+    kept.
+
+    ``launcher``: a descriptor that reads as ended when the launcher is gone. After ``run`` ended,
+    ``return_code`` is the exit code and ``farewell`` what is to be said on the plain terminal.
+    """
+
+    TITLE = "felan"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    def __init__(
+        self,
+        open_host: "Callable[[], Awaitable[OpenHost]]",
+        start: Start,
+        *,
+        data: Path,
+        config: Path,
+        launcher: int | None = None,
+    ) -> None:
+        super().__init__()
+        self._open_host = open_host
+        self._start = start
+        self._data = data
+        self._config = config
+        self._launcher = launcher
+        self._host: asyncio.Task[OpenHost] | None = None
+        self._client: HostClient | None = None
+        self.farewell = ""
+        self._problem = ""
+        for theme in load_themes().themes:
+            self.register_theme(theme)
+        if THEME in self.available_themes:
+            self.theme = THEME
+
+    # --- start ---
+
+    async def on_mount(self) -> None:
+        self._watch_the_end()
+        if self._start.kind == "ask":
+            self._start = self._remembered() or self._start
+        self._session = SessionScreen(self._start, data=self._data)
+        await self.push_screen(self._session)
+        if self._start.kind == "ask":
+            from felan_tui.start.card import StartScreen
+
+            await self.push_screen(StartScreen(problem=self._problem))
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        """After the first paint: what a host is made of is loaded now."""
+        self._host = asyncio.create_task(self._opened(), name="felan-open-host")
+        if self._start.kind != "ask":
+            self.run_worker(self._open_session(self._start), exit_on_error=False)
+        else:
+            self.run_worker(self._offer_last(), exit_on_error=False)
+
+    async def _opened(self) -> "OpenHost":
+        return await self._open_host()
+
+    async def _connected(self) -> "HostClient":
+        """The one connection to the host, made at first need. Ends the app when there is no host."""
+        from felan_tui.session.link import connect
+
+        if self._client is None:
+            assert self._host is not None
+            host = await asyncio.shield(self._host)
+            self._client = await connect(host, self._session.lost, self._session.resynced)
+        return self._client
+
+    async def _open_session(self, start: Start) -> None:
+        from felan_tui.session.errors import HostUnavailable
+        from felan_tui.session.link import NothingToContinue, Refusal, begin, words
+
+        try:
+            client = await self._connected()
+            link = await begin(client, start, self._session.changed)
+        except HostUnavailable as error:
+            self.leave(error.code, error.message)
+        except NothingToContinue:
+            self.leave(NOT_FOUND, f"There is no session of {start.cwd} to continue. `felan` starts one.")
+        except Refusal as error:
+            self.leave(CRASH, f"The session did not start: {words(error)}")
+        else:
+            await self._session.attached(link)
+
+    async def _offer_last(self) -> None:
+        from felan_tui.session.errors import HostUnavailable
+        from felan_tui.session.link import last_session
+        from felan_tui.start.card import StartScreen
+
+        try:
+            client = await self._connected()
+            row = await last_session(client, self._start.cwd)
+        except HostUnavailable as error:
+            self.leave(error.code, error.message)
+            return
+        if row is not None and isinstance(self.screen, StartScreen):
+            self.screen.offer_last(row.name or Path(row.cwd).name, row.updated_at)
+
+    def on_start_card_chosen(self, event: "StartCard.Chosen") -> None:
+        self._remember(event.kind, event.command)
+        settings = agent_settings(event.kind, event.command)
+        self._leave_the_start(Start(kind="agent", cwd=self._start.cwd, settings=settings))
+
+    def on_start_card_continue(self) -> None:
+        self._leave_the_start(Start(kind="continue", cwd=self._start.cwd))
+
+    def _leave_the_start(self, start: Start) -> None:
+        self._start = start
+        self.pop_screen()
+        self._session.starts(start)
+        self.run_worker(self._open_session(start), exit_on_error=False)
+
+    def _remembered(self) -> Start | None:
+        """The agent that was chosen before; None when there is none, or the preferences cannot be read."""
+        from felan_tui.preferences import PreferencesError, load
+
+        try:
+            agent = load(self._config).agent
+        except PreferencesError as error:
+            self._problem = str(error)
+            return None
+        if agent is None:
+            return None
+        return Start(kind="agent", cwd=self._start.cwd, settings=agent_settings(agent.kind, agent.command))
+
+    def _remember(self, kind: "AgentKind", command: str | None) -> None:
+        from felan_tui.preferences import AgentChoice, PreferencesError, save_agent
+
+        try:
+            save_agent(self._config, AgentChoice(kind, command))
+        except PreferencesError as error:
+            toast(self, str(error), "warning")
+
+    # --- end ---
+
+    def leave(self, code: int = 0, farewell: str = "") -> None:
+        """End the app: the exit code, and what to say on the plain terminal."""
+        self.farewell = self.farewell or farewell
+        self._session.keep()
+        self.exit(return_code=code)
+
+    def _watch_the_end(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in ENDING:
+            loop.add_signal_handler(number, self.leave, SIGNALLED + number)
+        if self._launcher is not None:
+            loop.add_reader(self._launcher, self._launcher_ended)
+
+    def _launcher_ended(self) -> None:
+        assert self._launcher is not None
+        asyncio.get_running_loop().remove_reader(self._launcher)
+        self.leave(SIGNALLED + signal.SIGHUP)
+
+    def _fatal_error(self) -> None:
+        """An exception of ours ends the app: a report in a file, and one line on the terminal."""
+        self._return_code = CRASH
+        report = traceback.format_exc()
+        path = self._data / f"crash-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(report)
+            self.farewell = f"felan ended by a fault of its own; the report is in {path}\n`felan -c` goes on."
+        except OSError:
+            self.farewell = f"felan ended by a fault of its own:\n{report}"
+        self._close_messages_no_wait()
+
+    # --- palette ---
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """The palette: every action of the table, by name."""
+        from felan_tui.actions import ACTIONS
+
+        target = self._session
+        for act in ACTIONS:
+            yield SystemCommand(act.title, f"{act.help} ({act.shown})", getattr(target, f"action_{act.name}"))
+        yield SystemCommand("Theme", "choose another theme", self.action_change_theme)
+
+
+def agent_settings(kind: str, command: str | None) -> dict[str, str]:
+    """The extension settings of a session with this agent."""
+    return {"agent.backend": kind, **({"agent.command": command} if command else {})}
