@@ -230,6 +230,7 @@ class FakeSession:
         self.processes[key] = process
         assert process.stdout is not None
         self.outputs[key] = asyncio.ensure_future(process.stdout.read())
+        await self._called("started", key)
         return key
 
     async def process_end(self, process: str) -> ProcessEnd:

@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markdown_it import MarkdownIt
 
 from felan_core.agents.backend import Turn
 from felan_core.agents.rehearsal.backend import RehearsalBackend
 from felan_core.agents.rehearsal.load import parse_scenario
 from felan_core.protocol.base import UNSET
+from felan_core.protocol.elements import DocumentElement
 from felan_core.protocol.interactions import ApprovalRequest, InteractionRequest
 from tests.core.agents.rehearsal.fakes import FakeSession, agree
 
@@ -221,3 +223,23 @@ async def test_a_circle_ends_as_an_error_and_can_be_cancelled(session: FakeSessi
     await asyncio.sleep(0)
     await backend.cancel()
     assert await turn == "cancelled"
+
+
+async def test_what_a_person_typed_is_no_markup_in_a_document(session: FakeSession) -> None:
+    typed = "<b>bold</b> [x](javascript:alert) *star*\n# head"
+    session.answer = lambda request: {"text": typed}
+    steps = """
+[[steps]]
+do = "input"
+title = "?"
+as = "typed"
+[[steps]]
+do = "document"
+id = "d"
+markdown = "You typed ${typed}."
+"""
+    await play(session, steps)  # the fake refuses raw HTML and such links
+    [element] = session.shown
+    assert isinstance(element, DocumentElement)
+    html = MarkdownIt("commonmark").render(element.markdown)
+    assert html == "<p>You typed &lt;b&gt;bold&lt;/b&gt; [x](javascript:alert) *star* # head.</p>\n"

@@ -7,7 +7,7 @@ import pytest
 from felan_core.agents.backend import AgentError, Turn
 from felan_core.agents.rehearsal.backend import RehearsalBackend
 from felan_core.protocol.interactions import ConfirmRequest, InteractionRequest
-from tests.core.agents.rehearsal.fakes import FakeSession, agree, soon
+from tests.core.agents.rehearsal.fakes import FakeSession, agree, refuse, soon
 
 
 @pytest.fixture
@@ -118,6 +118,9 @@ async def test_faster_changes_the_pace_of_what_is_left(session: FakeSession) -> 
     async def sleep(seconds: float) -> None:
         rested.append(seconds)
         await asyncio.sleep(0)
+
+    # The process is not played: its seconds are real ones.
+    session.answer = lambda request: (refuse if "Run" in str(request) else agree)(request)
 
     async def total(said: str) -> float:
         rested.clear()

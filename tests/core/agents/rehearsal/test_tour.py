@@ -116,7 +116,7 @@ async def test_a_refused_pointer_does_not_stop_the_tour(session: FakeSession) ->
     session.refuse_pointer = True
     backend = await started(session)
     assert await backend.turn(Turn("r1", "tour")) == "completed"
-    assert "task pointer**, a goal" not in session.said
+    assert "I published the **task pointer" not in session.said
     assert "That was the tour" in session.said
 
 
@@ -246,12 +246,13 @@ async def test_a_cancel_while_a_question_waits_withdraws_it(session: FakeSession
     assert (tool["state"], tool["details"].reason) == ("interrupted", "cancelled")
 
 
-async def test_a_cancel_stops_the_process(session: FakeSession) -> None:
+@pytest.mark.parametrize("moment", ["start_process", "started", "process_end"])
+async def test_a_cancel_stops_the_process(session: FakeSession, moment: str) -> None:
     backend = RehearsalBackend(session, {"rehearsal.pace": 0.02})
     await backend.start(None)
 
     def cancel(number: int, name: str) -> None:
-        if name == "process_end":
+        if name == moment:
             soon(backend.cancel())
 
     session.on_call = cancel
