@@ -28,13 +28,6 @@ class AgentChoice:
     command: str | None = None
 
 
-@dataclass(frozen=True)
-class Preferences:
-    """All that is remembered. `agent` None: nothing was chosen yet."""
-
-    agent: AgentChoice | None = None
-
-
 class PreferencesError(Exception):
     """`felan.toml` cannot be used: `path`, `line` (from 1; None when it is not about one) and the problem."""
 
@@ -45,23 +38,23 @@ class PreferencesError(Exception):
         self.line = line
 
 
-def load(folder: Path) -> Preferences:
-    """What `folder/felan.toml` says; a file that is not there says nothing. Raises `PreferencesError`."""
+def read_agent(folder: Path) -> AgentChoice | None:
+    """The choice in `folder/felan.toml`; None where none was made. Raises `PreferencesError`."""
     path = folder / FILE
     text = _read(path)
-    return Preferences(_agent(path, text, _parse(path, text)))
+    return _agent(path, text, _parse(path, text))
 
 
-def save_agent(folder: Path, choice: AgentChoice) -> None:
+def write_agent(folder: Path, kind: AgentKind, command: str | None = None) -> None:
     """Remember the choice, with 0600 and in one step. Raises `PreferencesError`; then nothing changed."""
     path = folder / FILE
     text = _read(path)
     before = _parse(path, text)
     # A table of ours that is wrong inside is the person's to mend, not ours to write over.
     _agent(path, text, before)
-    values = {"kind": choice.kind}
-    if choice.command is not None:
-        values["command"] = choice.command
+    values: dict[str, str] = {"kind": kind}
+    if command is not None:
+        values["command"] = command
     kept = {key: value for key, value in before.get("agent", {}).items() if key not in ("kind", "command")}
     after = _with_agent(text, values)
     try:
@@ -172,4 +165,4 @@ def _write(path: Path, text: str) -> None:
         raise PreferencesError(path, problem) from error
 
 
-__all__ = ["FILE", "AgentChoice", "AgentKind", "Preferences", "PreferencesError", "load", "save_agent"]
+__all__ = ["FILE", "AgentChoice", "AgentKind", "PreferencesError", "read_agent", "write_agent"]

@@ -81,12 +81,13 @@ def load_theme(path: Path) -> Theme:
 
 
 def load_themes(folder: Path | None = None) -> LoadedThemes:
-    """All `*.toml` of a folder, the shipped ones by default, in the order of their names.
+    """All `*.toml` of a folder, the shipped ones by default; the dark default first, then by name.
 
     A folder that is not there has no themes. A broken file is in `errors` and stands in nobody's way.
     """
     loaded = LoadedThemes()
-    for path in sorted((folder or shipped_folder()).glob("*.toml")):
+    paths = (folder or shipped_folder()).glob("*.toml")
+    for path in sorted(paths, key=lambda path: (path.stem != DEFAULT_DARK, path.name)):
         try:
             loaded.themes.append(load_theme(path))
         except ThemeError as error:

@@ -71,7 +71,7 @@ def _size(words: list[tuple[str, str]]) -> int:
 
 
 class HeaderLine(FittedLine):
-    """`felan · title` and `agent · model · thinking`. Before there is a session: its folder, and "starting…"."""
+    """`felan · title` and `agent · model · thinking`; before there is a session, folder and "starting…"."""
 
     DEFAULT_CSS = """
     HeaderLine { background: $surface; }

@@ -67,7 +67,7 @@ class QueueLines(Widget):
 
     def __init__(self, *, me: str = "", id: str | None = None) -> None:
         super().__init__(id=id)
-        self._me = me
+        self._me: str = me
         self._items: list[QueueItem] = []
         self._held = False
 
@@ -78,10 +78,12 @@ class QueueLines(Widget):
 
     def show(self, queue: Queue, me: str | None = None) -> None:
         """The queue as it is now; `me`: this client's name, as `who` takes it."""
-        me = self._me if me is None else me
-        if (queue.items, queue.held, me) == (self._items, self._held, self._me):
+        known = (self._items, self._held, self._me)
+        self._items, self._held = list(queue.items), queue.held
+        if me is not None:
+            self._me = me
+        if known == (self._items, self._held, self._me):
             return
-        self._items, self._held, self._me = list(queue.items), queue.held, me
         self.set_class(bool(self._items), "-some")
         self.refresh(layout=True)
 

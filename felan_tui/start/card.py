@@ -4,6 +4,8 @@
 bubble: `StartCard.Chosen` and `StartCard.Continue`.
 """
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -14,10 +16,16 @@ from textual.containers import Vertical, VerticalScroll
 from textual.message import Message
 from textual.screen import Screen
 
+from felan_tui.bars.spans import span
 from felan_tui.preferences import AgentKind
 from felan_tui.text.fields import SafeInput
 from felan_tui.text.safe import safe_line
 from felan_tui.text.widgets import Line, Piece
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
 
 Offer = Literal["rehearsal", "acp", "continue"]
 
@@ -58,6 +66,11 @@ class OfferLine(Line):
     async def _on_click(self, event: events.Click) -> None:
         event.stop()
         self.post_message(self.Clicked(self.offer))
+
+
+def _continue(last: LastSession) -> OfferLine:
+    about = f"{last.title} · {last.age}" if last.age else last.title
+    return OfferLine("continue", "c", "Continue the last session", about)
 
 
 class StartCard(Vertical, can_focus=True):
@@ -116,8 +129,7 @@ class StartCard(Vertical, can_focus=True):
             OfferLine("acp", "2", "An agent command", "any agent that speaks ACP on its standard streams"),
         ]
         if last is not None:
-            about = f"{last.title} · {last.age}" if last.age else last.title
-            self._offers.append(OfferLine("continue", "c", "Continue the last session", about))
+            self._offers.append(_continue(last))
         self._command = command
         self._problem = Line(problem, classes="start--problem")
         self._problem.set_class(bool(problem), "-said")
@@ -141,6 +153,14 @@ class StartCard(Vertical, can_focus=True):
 
     def on_mount(self) -> None:
         self._mark(0)
+
+    async def offer_last(self, last: LastSession) -> None:
+        """Offer to continue a session that was found after the card was shown."""
+        if any(offer.offer == "continue" for offer in self._offers):
+            return
+        offer = _continue(last)
+        await self.mount(offer, before=self.query_one(".start--note"))
+        self._offers.append(offer)
 
     def show_problem(self, problem: str) -> None:
         """Say what went wrong with the choice, and take another one."""
@@ -198,7 +218,10 @@ class StartCard(Vertical, can_focus=True):
 
 
 class StartScreen(Screen[None]):
-    """The start card alone, in the middle; it scrolls where the terminal is small."""
+    """The start card alone, in the middle; it scrolls where the terminal is small.
+
+    `now` is the time in milliseconds since the epoch.
+    """
 
     DEFAULT_CSS = """
     StartScreen { align: center middle; background: $background; }
@@ -206,13 +229,26 @@ class StartScreen(Screen[None]):
     """
     AUTO_FOCUS = "StartCard"
 
-    def __init__(self, *, last: LastSession | None = None, command: str = "", problem: str = "") -> None:
+    def __init__(
+        self,
+        *,
+        last: LastSession | None = None,
+        command: str = "",
+        problem: str = "",
+        now: Callable[[], int] = _now_ms,
+    ) -> None:
         super().__init__()
+        self._now = now
         self.card = StartCard(last=last, command=command, problem=problem)
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(can_focus=False):
             yield self.card
+
+    def offer_last(self, title: str, updated_at: int) -> None:
+        """Offer to continue a session: its name, and when it last changed (milliseconds since the epoch)."""
+        age = f"{span((self._now() - updated_at) / 1000)} ago"
+        self.call_later(self.card.offer_last, LastSession(title, age))
 
 
 __all__ = ["LastSession", "Offer", "StartCard", "StartScreen"]

@@ -139,6 +139,22 @@ HOSTILE += [
 ]
 
 
+async def test_a_session_found_later_is_offered_once_and_nothing_else_moves() -> None:
+    app = Starting(StartScreen(now=lambda: 7_260_000))
+    async with app.run_test(size=(60, 16)) as pilot:
+        await settled(pilot)
+        app.start.offer_last("api-server", 60_000)
+        app.start.offer_last("another", 60_000)
+        await settled(pilot)
+        assert "api-server · 2 h 00 min ago" in shown(app)
+        assert "another" not in shown(app)
+        (marked,) = [line for line in shown(app).splitlines() if "← Enter" in line]
+        assert "Rehearsal" in marked
+        await pilot.press("c")
+        await settled(pilot)
+        assert [type(said) for said in app.said] == [StartCard.Continue]
+
+
 @pytest.mark.parametrize("text", HOSTILE, ids=["markup", "invisible", "escapes", "unfinished", "action"])
 async def test_hostile_words_are_harmless(text: str) -> None:
     app = Starting(StartScreen(last=LastSession(text, text), command=text, problem=text))

@@ -50,6 +50,7 @@ def contrast(one: Color, other: Color) -> float:
 
 def test_both_defaults_and_the_terminal_s_own_colours_are_shipped() -> None:
     assert load_themes().errors == []
+    assert load_themes().themes[0].name == DEFAULT_DARK
     assert {DEFAULT_DARK, DEFAULT_LIGHT, "felan-ansi"} <= SHIPPED.keys()
     assert SHIPPED[DEFAULT_DARK].dark
     assert not SHIPPED[DEFAULT_LIGHT].dark

@@ -1,0 +1,193 @@
+"""Header, queue and run line: what they say, and what they let go where it gets narrow."""
+
+import pytest
+from textual.app import App, ComposeResult
+
+from felan_core.protocol.entries import (
+    AnyOrigin,
+    AutomationOrigin,
+    ChannelOrigin,
+    LocalOrigin,
+    WebOrigin,
+)
+from felan_core.protocol.session import AgentInfo, Queue, QueueItem, Run, SessionHeader
+from felan_tui.bars.header import HeaderLine, agent_words, folder_name, header_pieces
+from felan_tui.bars.queue import QueueLines, queue_lines, who
+from felan_tui.bars.run import RunLine
+from felan_tui.bars.spans import span
+from felan_tui.text.cells import cell_len
+from felan_tui.text.widgets import Piece, line_content
+from tests.tui.text import hostile
+
+SIZES = [(80, 24), (160, 48), (60, 16)]
+ME = LocalOrigin(client="felan")
+
+
+def text(pieces: list[Piece]) -> str:
+    return "".join(piece if isinstance(piece, str) else piece[0] for piece in pieces)
+
+
+def agent(state: str = "ready", *, memory: bool = True, name: str = "pi") -> AgentInfo:
+    assert state in ("none", "starting", "ready", "gone")
+    return AgentInfo(kind="acp", name=name, state=state, memory=memory)  # pyright: ignore[reportArgumentType]
+
+
+def item(words: str, *, origin: AnyOrigin = ME, mode: str = "follow_up") -> QueueItem:
+    assert mode in ("steer", "follow_up")
+    return QueueItem(id="i", text=words, mode=mode, at=0, origin=origin)  # pyright: ignore[reportArgumentType]
+
+
+def turn(started_at: int, id: str = "run") -> Run:
+    return Run(id=id, started_at=started_at, origin=ME)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(-1, "0 s"), (12.9, "12 s"), (65, "1 min 05 s"), (3600, "1 h 00 min"), (93600, "1 d 02 h")],
+)
+def test_a_span_reads_as_one_says_it(seconds: float, words: str) -> None:
+    assert span(seconds) == words
+
+
+def test_the_header_names_session_and_agent() -> None:
+    words = text(header_pieces("api-server", agent_words(agent(), "sonnet", "medium"), 80))
+    assert words.startswith("felan · api-server ")
+    assert words.endswith("pi · sonnet · think:medium")
+    assert cell_len(words) == 80
+
+
+def test_a_narrow_header_keeps_the_agent_and_cuts_the_rest() -> None:
+    right = agent_words(agent(), "a-model-with-a-long-name", "medium")
+    words = text(header_pieces("a-session-with-a-very-long-name-일이삼사오", right, 40))
+    assert cell_len(words) == 40
+    assert words.endswith("  pi")
+    for width in range(1, 40):
+        assert cell_len(text(header_pieces("이름", right, width))) == width
+
+
+@pytest.mark.parametrize(
+    ("info", "says"),
+    [
+        (None, "no agent"),
+        (agent("none"), "no agent"),
+        (agent("starting"), "starting…"),
+        (agent("gone"), "✗ pi gone"),
+        (agent(memory=False), "no memory of earlier turns"),
+    ],
+)
+def test_the_header_tells_what_the_agent_is_at(info: AgentInfo | None, says: str) -> None:
+    assert says in text(header_pieces("x", agent_words(info), 80))
+
+
+@pytest.mark.parametrize(("path", "name"), [("/home/a/api", "api"), ("/", "/"), ("", ""), ("/a/b/", "b")])
+def test_a_session_without_a_name_is_called_by_its_folder(path: str, name: str) -> None:
+    assert folder_name(path) == name
+
+
+@pytest.mark.parametrize(
+    ("origin", "words"),
+    [
+        (ME, "you"),
+        (LocalOrigin(client="plain"), "plain"),
+        (WebOrigin(user="ann", command="1"), "ann"),
+        (AutomationOrigin(source="nightly"), "nightly"),
+        (ChannelOrigin(provider="irc", command="1"), "irc"),
+        (ChannelOrigin(provider="irc", command="1", user="bo"), "bo"),
+    ],
+)
+def test_the_queue_says_who_sent_it(origin: AnyOrigin, words: str) -> None:
+    assert who(origin, "felan") == words
+
+
+def test_the_queue_is_in_order_with_its_modes_and_counts_what_does_not_fit() -> None:
+    items = [item("one\ntwo", mode="steer"), *(item(f"number {n}") for n in range(2, 8))]
+    lines = [text(line) for line in queue_lines(items, True, 60, "felan")]
+    assert lines[0] == "‖ 7 held — Enter sends, Esc takes them back"
+    assert lines[1] == "1 steer · you  one ⏎ two"
+    assert lines[2] == "2 follow-up · you  number 2"
+    assert lines[-1] == "… and 4 more"
+    assert len(lines) == 5
+    assert "held" not in text(queue_lines(items, False, 60, "felan")[0])
+    assert queue_lines([], True, 60) == []
+
+
+@pytest.mark.parametrize("words", [*hostile.SHORT.values(), hostile.LONG["1 MB of ideographs"]])
+def test_hostile_words_are_harmless_and_fit(words: str) -> None:
+    lines = queue_lines([item(words, origin=LocalOrigin(client=words[:1000]))], True, 60)
+    lines.append(header_pieces(words[:1000], agent_words(agent(name=words[:1000]), words[:1000]), 60))
+    for line in lines:
+        drawn = line_content(*line).plain
+        assert not hostile.harmful(drawn)
+        assert cell_len(drawn) <= 60
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.ms = 1_000_000
+
+    def __call__(self) -> int:
+        return self.ms
+
+
+class Lines(App[None]):
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self.clock = clock
+
+    def compose(self) -> ComposeResult:
+        yield HeaderLine(folder="/x/api-server")
+        yield QueueLines(me="felan")
+        yield RunLine(now=self.clock)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_lines_on_a_screen(size: tuple[int, int]) -> None:
+    clock = Clock()
+    app = Lines(clock)
+    async with app.run_test(size=size) as pilot:
+        header, queue, run = app.query_one(HeaderLine), app.query_one(QueueLines), app.query_one(RunLine)
+        await pilot.pause()
+        assert not queue.display and not run.display
+        assert header.render_line(0).text.split() == ["felan", "·", "api-server", "starting…"]
+        header.show(SessionHeader(state="idle", cwd="/x/api-server", agent=agent(), model="sonnet"))
+        queue.show(Queue(items=[item("later 나중에"), item("last")], held=True))
+        run.show(turn(clock.ms - 12_000))
+        await pilot.pause()
+        assert "felan · api-server" in header.render_line(0).text
+        assert header.render_line(0).text.rstrip().endswith("pi · sonnet")
+        rows = [queue.render_line(y).text for y in range(queue.size.height)]
+        assert ["held" in rows[0], "later 나중에" in rows[1], "last" in rows[2]] == [True] * 3
+        assert queue.held
+        assert run.render_line(0).text.strip() == "● running 12 s · Esc cancels"
+        queue.show(Queue(items=[], held=True))
+        await pilot.pause()
+        assert not queue.display and not queue.held
+
+
+async def test_the_run_line_counts_tells_what_it_waits_for_and_how_it_ended() -> None:
+    clock = Clock()
+    app = Lines(clock)
+    async with app.run_test() as pilot:
+        run = app.query_one(RunLine)
+        run.show(turn(clock.ms))
+        clock.ms += 61_000
+        run.refresh()
+        await pilot.pause()
+        assert "running 1 min 01 s" in run.render_line(0).text
+        run.show(turn(clock.ms - 61_000), "waiting")
+        await pilot.pause()
+        assert "waits for your answer" in run.render_line(0).text
+        run.show(turn(clock.ms - 61_000))
+        run.cancelling()
+        await pilot.pause()
+        assert "cancelling" in run.render_line(0).text
+        run.show(None)
+        run.ended("failed", "no route [/x]")
+        await pilot.pause()
+        assert run.render_line(0).text.strip() == "✗ failed: no route [/x]"
+        run.show(turn(clock.ms, "another"))
+        await pilot.pause()
+        assert "running 0 s" in run.render_line(0).text
+        run.ended("completed")
+        await pilot.pause()
+        assert not run.display
