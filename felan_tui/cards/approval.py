@@ -91,7 +91,7 @@ class ApprovalCard(InteractionCard):
         if self._noting:
             return "Enter rejects and says why · Esc back to the options"
         why = " · w say why" if self._reject is not None else ""
-        return f"digit, or arrows and Enter{why} · o open it whole · Esc leave it waiting"
+        return f"digit or arrows+Enter{why} · o open whole · Esc leave waiting"
 
     def focus_target(self) -> Widget:
         return self.note if self._noting else self

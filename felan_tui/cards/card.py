@@ -20,10 +20,11 @@ from felan_core.protocol.errors import ProtocolError
 from felan_core.protocol.interactions import Interaction, validate_interaction_answer
 from felan_tui.cards.guard import Clock, Guard
 from felan_tui.cards.lines import Lines
-from felan_tui.cards.messages import Answered, AskAgain, Left, OpenSubject
+from felan_tui.cards.messages import Answered, AskAgain, Dismissed, Left, OpenSubject
 from felan_tui.cards.subject import request_lines
 from felan_tui.cards.terminal import watch_terminal_focus
 from felan_tui.cards.wording import can_ask_again, ended, footer, header, is_open, one_line, title_of
+from felan_tui.text.cells import cut
 from felan_tui.text.safe import safe_line
 
 Draft = dict[str, Any]
@@ -143,7 +144,10 @@ class InteractionCard(Widget, can_focus=True):
     def focus_inside(self) -> None:
         """Put the focus where an answer is given: for the one key that goes to the cards."""
         self._entered()
-        self.focus_target().focus()
+        if self.is_mounted:
+            self.focus_target().focus()
+        else:
+            self.call_after_refresh(lambda: self.focus_target().focus())
 
     def focus_target(self) -> Widget:
         """What gets the focus: the card, unless something is typed."""
@@ -346,7 +350,7 @@ class InteractionCard(Widget, can_focus=True):
                 Content.assemble(("! not taken: too soon after this got the focus; press again", "$warning"))
             )
         elif self._inside:
-            lines.append(Content.assemble((self.hint, "$text-muted")))
+            lines.append(Content.assemble((cut(self.hint, self._text_width()), "$text-muted")))
         elif self.around.key:
             lines.append(Content.assemble((f"{self.around.key} goes here to answer", "$text-muted")))
         return lines
@@ -354,7 +358,8 @@ class InteractionCard(Widget, can_focus=True):
     # --- actions ---
 
     def action_leave(self) -> None:
-        self.post_message(Left(self.interaction.id))
+        message = Dismissed if self.folded else Left
+        self.post_message(message(self.interaction.id))
 
     def action_open_subject(self) -> None:
         if next(iter(request_lines(self.interaction.request)), None) is not None:

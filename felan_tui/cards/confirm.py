@@ -18,7 +18,7 @@ YES, NO = "yes", "no"
 class ConfirmCard(InteractionCard):
     """A question, its message, and `[1] yes  [2] no`; y and n choose too."""
 
-    HINT = "y or 1 yes · n or 2 no · o open it whole · Esc leave it waiting"
+    HINT = "y or 1 yes · n or 2 no · o open whole · Esc leave waiting"
 
     def __init__(
         self,

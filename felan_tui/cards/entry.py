@@ -70,7 +70,7 @@ class BlockEntry(SafeTextArea):
 
     DEFAULT_CSS = """
     BlockEntry {
-        height: auto; min-height: 3; max-height: 8; width: 1fr;
+        height: auto; min-height: 2; max-height: 8; width: 1fr;
         border: none; padding: 0 1; background: $surface;
         &:focus { border: none; background: $panel; }
     }

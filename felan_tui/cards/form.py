@@ -19,7 +19,7 @@ from felan_tui.text.cells import cell_len
 class FormCard(InteractionCard):
     """The form's description, its fields, and its two buttons as declared."""
 
-    HINT = "Tab next field · Enter go on, or press the button · Esc leave it waiting"
+    HINT = "Tab next field · Enter go on, or press · Esc leave waiting"
 
     def __init__(
         self,
@@ -48,6 +48,13 @@ class FormCard(InteractionCard):
 
     def shows(self, child: Widget) -> bool:
         return child is not self.box or self.box.has_lines
+
+    def make_room(self, rows: int) -> None:
+        super().make_room(rows)
+        described = 0 if not self.box.has_lines else 1 if rows < 8 else 3
+        self.box.make_room(max(1, described))
+        # Frame, buttons and hint take fewer rows than what a stack leaves for them in another kind of card.
+        self.fields.make_room(max(3, rows + 3 - described))
 
     def head_lines(self, width: int) -> list[Content]:
         # The frame names the form already, unless its title is too long for that.

@@ -5,7 +5,7 @@ from typing import Any
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Horizontal
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
@@ -23,6 +23,7 @@ class FormBody(Widget):
 
     DEFAULT_CSS = """
     FormBody { height: auto; width: 1fr; layout: vertical; }
+    FormBody > .form--fields { height: auto; width: 1fr; }
     FormBody > .form--buttons { height: 1; width: 1fr; }
     """
 
@@ -57,6 +58,7 @@ class FormBody(Widget):
         self.rows = [FieldRow(field, card=card, draft=kept.get(field.id)) for field in fields]
         self._submit = Press(submit, card=card, id="submit")
         self._cancel = Press(cancel, card=card, id="cancel")
+        self._scroll = VerticalScroll(classes="form--fields", can_focus=False)
         blocked = [row.label for row in self.rows if row.blocks]
         self._submit.disabled = bool(blocked)
         self._blocked = Lines(
@@ -70,8 +72,13 @@ class FormBody(Widget):
             else []
         )
 
+    def make_room(self, rows: int) -> None:
+        """Show at most `rows` rows of the fields, which then scroll; the buttons always stand below them."""
+        self._scroll.styles.max_height = rows
+
     def compose(self) -> ComposeResult:
-        yield from self.rows
+        with self._scroll:
+            yield from self.rows
         yield self._blocked
         with Horizontal(classes="form--buttons"):
             yield self._submit

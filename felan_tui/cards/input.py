@@ -31,6 +31,11 @@ class InputCard(InteractionCard):
             card=self, text=text, placeholder=given(request.placeholder, "")
         )
 
+    def make_room(self, rows: int) -> None:
+        super().make_room(rows)
+        if isinstance(self.field, BlockEntry):
+            self.field.styles.max_height = max(2, rows + 2)
+
     def body(self) -> Iterable[Widget]:
         return (self.field,)
 
@@ -41,7 +46,7 @@ class InputCard(InteractionCard):
     @property
     def hint(self) -> str:
         newline = " · Ctrl+J new line" if isinstance(self.field, BlockEntry) else ""
-        return f"Enter send{newline} · Esc leave it waiting"
+        return f"Enter send{newline} · Esc leave waiting"
 
     def focus_target(self) -> Widget:
         return self if self.folded else self.field

@@ -27,6 +27,14 @@ class Left(Message):
         self.interaction_id = interaction_id
 
 
+class Dismissed(Message):
+    """A card that ended is to go away. For the stack alone: it takes the card away and posts `Left`."""
+
+    def __init__(self, interaction_id: str) -> None:
+        super().__init__()
+        self.interaction_id = interaction_id
+
+
 class OpenSubject(Message):
     """Show all of what the interaction is about: the whole command, the whole diff."""
 

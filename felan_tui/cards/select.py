@@ -51,10 +51,11 @@ class SelectCard(InteractionCard):
     @property
     def hint(self) -> str:
         if self.chooser.several:
-            how = "type to filter, arrows and Space" if self.chooser.filters else "digit, or arrows and Space"
-            return f"{how} mark · Enter sends ({self._bounds}) · Esc leave it waiting"
-        how = "type to filter, then" if self.chooser.filters else "digit, or"
-        return f"{how} arrows and Enter · o open it whole · Esc leave it waiting"
+            how = "type to filter, arrows+Space" if self.chooser.filters else "digit or arrows+Space"
+            return f"{how} mark · Enter send ({self._bounds}) · Esc leave waiting"
+        if self.chooser.filters:
+            return "type to filter · arrows+Enter · Esc leave waiting"
+        return "digit or arrows+Enter · o open whole · Esc leave waiting"
 
     def press(self, event: events.Key) -> bool:
         return self.choices.press(event)

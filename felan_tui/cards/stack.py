@@ -13,7 +13,7 @@ from felan_core.protocol.interactions import Interaction
 from felan_tui.cards.card import Draft, InteractionCard, Surroundings
 from felan_tui.cards.lines import Lines
 from felan_tui.cards.make import card_for
-from felan_tui.cards.messages import Left
+from felan_tui.cards.messages import Dismissed, Left
 from felan_tui.cards.wording import can_ask_again, is_open, one_line
 from felan_tui.text.cells import cut
 
@@ -174,12 +174,11 @@ class CardStack(VerticalScroll, can_focus=False):
             self.mount(card)
         self._arrange()
 
-    def on_left(self, event: Left) -> None:
+    def on_dismissed(self, event: Dismissed) -> None:
         """Esc on a card that ended takes it away."""
-        card = self._cards.get(event.interaction_id)
-        if card is not None and card.folded:
-            self._dismissed.add(event.interaction_id)
-            self._end(event.interaction_id)
+        event.stop()
+        self._dismissed.add(event.interaction_id)
+        self._end(event.interaction_id)
 
     # --- which one is shown ---
 

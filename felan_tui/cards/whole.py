@@ -80,6 +80,7 @@ class WholeSubject(ModalScreen[None]):
     WholeSubject { layout: vertical; background: $surface; }
     WholeSubject > Lines { padding: 0 1; background: $panel; }
     """
+    AUTO_FOCUS = "WholeLines"
     BINDINGS = [Binding("escape,q,o", "close", "Back to the card", id="felan.whole.close")]
 
     def __init__(self, interaction: Interaction) -> None:

@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 
 from felan_tui.cards.card import Surroundings
 from felan_tui.gallery import Gallery
+from felan_tui.gallery_samples import INTERACTIONS
 
 M = TypeVar("M", bound=Message)
 SIZES = [(80, 24), (160, 48)]
@@ -30,7 +31,9 @@ class Clock:
 def gallery(name: str) -> tuple[Gallery, Clock]:
     """The gallery with this sample and a clock that stands."""
     clock = Clock()
-    return Gallery(name, around=Surroundings(me="me", clock=clock, key="F2")), clock
+    waiting = INTERACTIONS.get(name, [])
+    now = waiting[0].created_at + 7_500 if waiting else 0
+    return Gallery(name, around=Surroundings(me="me", clock=clock, now=lambda: now, key="F2")), clock
 
 
 def lines(app: App[None]) -> list[str]:
@@ -50,7 +53,7 @@ def told(app: Gallery, kind: type[M]) -> list[M]:
 
 async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
     """Wait until the condition holds; a test that waits in vain fails."""
-    for _ in range(100):
+    for _ in range(300):
         if condition():
             return
         await pilot.pause(0.01)

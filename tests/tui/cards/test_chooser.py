@@ -5,7 +5,9 @@ from felan_tui.cards.chooser import DIGITS, Choice, Chooser
 
 
 def chooser(count: int, *, several: bool = False) -> Chooser:
-    return Chooser([Choice(f"o{n}", f"option {n}", f"detail {n}") for n in range(1, count + 1)], several=several)
+    return Chooser(
+        [Choice(f"o{n}", f"option {n}", f"detail {n}") for n in range(1, count + 1)], several=several
+    )
 
 
 def test_nothing_has_the_cursor_at_first() -> None:
@@ -75,7 +77,9 @@ def test_one_of_several_moves_its_mark() -> None:
 @given(
     st.integers(1, 60),
     st.integers(1, 12),
-    st.lists(st.one_of(st.integers(-70, 70), st.text("0123456789", min_size=1, max_size=1), st.none()), max_size=12),
+    st.lists(
+        st.one_of(st.integers(-70, 70), st.text("0123456789", min_size=1, max_size=1), st.none()), max_size=12
+    ),
 )
 def test_the_cursor_is_always_shown_and_inside(count: int, rows: int, steps: list[int | str | None]) -> None:
     one = chooser(count)

@@ -1,5 +1,5 @@
 import time
-from difflib import restore, ndiff
+from difflib import ndiff, restore
 from typing import Any
 
 import msgspec
@@ -44,7 +44,9 @@ def test_what_does_not_fit_is_not_called_whole() -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_hostile_subjects_are_harmless(name: str) -> None:
     text = ALL[name][:200_000]
-    one = subject(command=text, cwd=text, paths=[text], text=text, diff=[{"path": text, "new": text, "old": "x"}])
+    one = subject(
+        command=text, cwd=text, paths=[text], text=text, diff=[{"path": text, "new": text, "old": "x"}]
+    )
     lines = shown(one, 30, 30)
     assert lines
     assert not FORBIDDEN & set("".join(lines))

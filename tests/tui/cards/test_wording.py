@@ -56,7 +56,11 @@ def test_an_ended_approval_says_what_and_by_whom(option: str, said: str, glyph: 
 
 
 def test_somebody_else_is_named() -> None:
-    other = {"state": "resolved", "responder": {"id": "anna", "client": "phone"}, "result": {"confirmed": False}}
+    other = {
+        "state": "resolved",
+        "responder": {"id": "anna", "client": "phone"},
+        "result": {"confirmed": False},
+    }
     assert ended(asked({"kind": "confirm", "title": "?"}, **other), "me").text == "declined by anna · phone"
 
 
@@ -67,7 +71,9 @@ def test_the_end_of_each_other_kind() -> None:
     form = {"kind": "form", "form": FORM}
     assert ended(asked(form, **ME, result={"action": "stop"}), "me").text == "declined by you · client"
     assert ended(asked(form, **ME, result={"action": "send"}), "me").text == "filled in by you · client"
-    assert ended(asked({"kind": "input", "title": "?"}, **ME, result={"text": "x"}), "me").text.startswith("answered")
+    assert ended(asked({"kind": "input", "title": "?"}, **ME, result={"text": "x"}), "me").text.startswith(
+        "answered"
+    )
 
 
 def test_why_it_was_cancelled_or_expired() -> None:

@@ -1,0 +1,156 @@
+from typing import Any
+
+import pytest
+
+from felan_core.protocol.interactions import validate_interaction_answer
+from felan_tui.cards.card import InteractionCard
+from felan_tui.cards.form import FormCard
+from felan_tui.cards.messages import Answered
+from felan_tui.gallery import Gallery
+from tests.tui.cards.looking import SIZES, gallery, go, text, told, until
+
+
+def answer(app: Gallery) -> dict[str, Any]:
+    (message,) = told(app, Answered)
+    validate_interaction_answer(app.interactions[0].request, message.answer)
+    return message.answer
+
+
+def form_card(app: Gallery) -> FormCard:
+    card = app.stack.current
+    assert isinstance(card, FormCard)
+    return card
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_form_shows_labels_help_required_marks_and_its_buttons(size: tuple[int, int]) -> None:
+    app, _ = gallery("form")
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        for words in (
+            "fill in · Release",
+            "What is released is tagged and pushed.",
+            "Version * required  as 1.2.3",
+            "Notes",
+            "Sign the tag",
+            "[ Release it ]  [ Not now ]",
+            "F2 goes here to answer",
+            "waiting 0:07",
+        ):
+            assert words in text(app)
+
+
+async def test_a_form_is_filled_in_with_the_keyboard_alone_and_defaults_are_sent() -> None:
+    app, clock = gallery("form")
+    async with app.run_test(size=(160, 48)) as pilot:
+        await go(pilot, clock)
+        await pilot.press(*"1.2.3", "enter", *"ab", "ctrl+j", "c", "enter", "tab", "2", "enter", "enter")
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(told(app, Answered)))
+        values = {"version": "1.2.3", "notes": "ab\nc", "sign": True, "channel": "o2"}
+        assert answer(app) == {"action": "send", "values": values}
+
+
+async def test_a_problem_says_what_to_do_and_the_focus_goes_there() -> None:
+    app, clock = gallery("form")
+    async with app.run_test(size=(160, 48)) as pilot:
+        await go(pilot, clock)
+        await pilot.press("1", "shift+tab", "shift+tab", "enter")
+        await until(pilot, lambda: "✗ Version: needs at least 5 characters" in text(app))
+        assert "✗ Channel: is required" in text(app)
+        assert told(app, Answered) == []
+        await pilot.press("end", *".2.3", "enter")
+        await until(pilot, lambda: "✗ Version" not in text(app))
+
+
+async def test_cancel_is_the_declared_one_and_skips_what_is_required() -> None:
+    app, clock = gallery("form")
+    async with app.run_test() as pilot:
+        await go(pilot, clock)
+        await pilot.press("x", "shift+tab", "enter")
+        await until(pilot, lambda: bool(told(app, Answered)))
+        assert answer(app) == {"action": "stop"}
+
+
+async def test_tab_goes_round_inside_of_the_form() -> None:
+    app, clock = gallery("form")
+    async with app.run_test() as pilot:
+        await go(pilot, clock)
+        first = app.focused
+        seen = []
+        for _ in range(6):
+            await pilot.press("tab")
+            seen.append(app.focused)
+        assert seen[-1] is first
+        assert len(set(map(id, seen))) == 6
+
+
+async def test_a_field_that_cannot_be_filled_in_yet_is_said_and_the_form_can_only_be_cancelled() -> None:
+    app, clock = gallery("form-cannot")
+    async with app.run_test(size=(160, 48)) as pilot:
+        await go(pilot, clock)
+        assert text(app).count("this kind of field cannot be filled in here yet") == 2
+        assert "its default is sent: 3" in text(app)
+        assert "Hosts: required, and cannot be filled in here yet. This form can only be cancelled" in text(
+            app
+        )
+        await pilot.press("tab", "enter")
+        await until(pilot, lambda: bool(told(app, Answered)))
+        assert answer(app) == {"action": "stop"}
+
+
+async def test_a_yes_or_no_and_options_by_their_keys() -> None:
+    app, clock = gallery("form")
+    async with app.run_test(size=(160, 48)) as pilot:
+        await go(pilot, clock)
+        await pilot.press("tab", "tab", "n", "tab", "down", "down", "space")
+        values = form_card(app).fields.values()
+        assert values == {"sign": False, "channel": "o2"}
+        await pilot.press("shift+tab", "delete")
+        assert form_card(app).fields.values() == {"channel": "o2"}
+
+
+async def test_a_half_filled_form_survives_updates_other_cards_and_leaving() -> None:
+    app, clock = gallery("stack")
+    async with app.run_test(size=(160, 48)) as pilot:
+        await go(pilot, clock)
+        await pilot.press("ctrl+n")
+        clock.wait(1)
+        await pilot.press(*"1.2", "escape")
+        app.stack.show(app.interactions)
+        app.stack.update_interaction(app.interactions[1])
+        await pilot.press("f2", "ctrl+n", "ctrl+n", "ctrl+n")
+        clock.wait(1)
+        await pilot.press(".")
+        await until(pilot, lambda: "1.2." in text(app))
+        assert form_card(app).draft == {"fields": {"version": "1.2."}}
+
+
+async def test_a_draft_comes_back_when_the_cards_were_taken_away() -> None:
+    app, clock = gallery("form")
+    async with app.run_test(size=(160, 48)) as pilot:
+        await go(pilot, clock)
+        await pilot.press(*"1.2", "tab", "x", "tab", "n", "tab", "3")
+        app.stack.show([])
+        await until(pilot, lambda: not app.query(InteractionCard))
+        app.stack.show(app.interactions)
+        await until(pilot, lambda: "1.2" in text(app))
+        assert form_card(app).fields.values() == {
+            "version": "1.2",
+            "notes": "x",
+            "sign": False,
+            "channel": "o3",
+        }
+
+
+async def test_a_refused_form_keeps_what_is_in_it() -> None:
+    app, clock = gallery("form")
+    async with app.run_test(size=(160, 48)) as pilot:
+        await go(pilot, clock)
+        await pilot.press(*"1.2.3", "tab", "tab", "tab", "1", "tab", "enter")
+        await until(pilot, lambda: bool(told(app, Answered)))
+        app.stack.reject("f-1", "the host is busy")
+        await until(pilot, lambda: "✗ the host is busy" in text(app))
+        assert "1.2.3" in text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: len(told(app, Answered)) == 2)

@@ -1,0 +1,160 @@
+from typing import Any
+
+import msgspec
+import pytest
+
+from felan_core.protocol.interactions import Interaction, Responder
+from felan_tui.cards.card import InteractionCard
+from felan_tui.cards.messages import Answered, AskAgain, Left
+from felan_tui.cards.stack import LINGER
+from felan_tui.gallery_samples import interaction
+from tests.tui.cards.looking import SIZES, gallery, go, lines, text, told, until
+
+
+def resolved(
+    one: Interaction, result: dict[str, Any], who: str = "anna", client: str = "phone"
+) -> Interaction:
+    responder = Responder(id=who, client=client)
+    return msgspec.structs.replace(one, state="resolved", result=result, responder=responder, resolved_at=1)
+
+
+@pytest.mark.parametrize("size", [*SIZES, (60, 16)])
+async def test_one_card_is_whole_and_the_others_are_counted(size: tuple[int, int]) -> None:
+    app, _ = gallery("stack")
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        shown = text(app)
+        assert "+2 more waiting  Ctrl+N shows the next" in shown
+        assert "git push --force" in shown
+        assert "[1] allow once" in shown
+        assert ("? fill in · Release" in shown) == (size[1] >= 24)
+        assert app.stack.size.height <= size[1] // 2
+        assert app.stack.waiting == 3
+
+
+async def test_next_and_previous_go_round_and_a_card_that_comes_up_accepts_nothing_at_first() -> None:
+    app, clock = gallery("stack")
+    async with app.run_test() as pilot:
+        await go(pilot, clock)
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: "Delete the branch?" in text(app) and "[1] yes" in text(app))
+        await pilot.press("1")
+        await pilot.pause()
+        assert told(app, Answered) == []
+        clock.wait(1)
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: "[1] allow once" in text(app))
+
+
+async def test_answered_elsewhere_says_by_whom_folds_and_gives_the_focus_to_nobody_else() -> None:
+    app, clock = gallery("stack")
+    async with app.run_test() as pilot:
+        await go(pilot, clock)
+        app.stack.update_interaction(resolved(app.interactions[0], {"option": "no", "note": "not now"}))
+        await until(pilot, lambda: "✗ rejected by anna · phone: not now" in text(app))
+        assert "[1] allow once" not in text(app)
+        assert [message.interaction_id for message in told(app, Left)] == ["k-1"]
+        assert app.focused is None
+        await pilot.press("1", "y", "enter")
+        await pilot.pause()
+        assert told(app, Answered) == []
+        assert "fill in · Release" in text(app)
+        assert app.stack.waiting == 2
+
+
+async def test_an_answer_from_here_folds_as_by_you() -> None:
+    app, clock = gallery("approval")
+    async with app.run_test() as pilot:
+        await go(pilot, clock)
+        await pilot.press("1")
+        await until(pilot, lambda: bool(told(app, Answered)))
+        app.stack.update_interaction(
+            resolved(app.interactions[0], told(app, Answered)[0].answer, "me", "tui")
+        )
+        await until(pilot, lambda: "✓ allowed by you · tui" in text(app))
+
+
+async def test_a_folded_card_goes_away_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert LINGER > 3
+    monkeypatch.setattr("felan_tui.cards.stack.LINGER", 0.05)
+    app, _ = gallery("confirm")
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        app.stack.update_interaction(resolved(app.interactions[0], {"confirmed": True}))
+        await until(pilot, lambda: not app.query(InteractionCard))
+        assert not app.stack.display
+
+
+async def test_a_card_whose_agent_is_gone_is_asked_again_with_one_key() -> None:
+    app, clock = gallery("gone")
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        assert "✗ cancelled: the agent that asked is gone  r asks again" in text(app)
+        await pilot.press("r")
+        assert told(app, AskAgain) == []
+        await go(pilot, clock)
+        await pilot.press("1", "enter", "w", "r")
+        await until(pilot, lambda: bool(told(app, AskAgain)))
+        assert told(app, Answered) == []
+        await pilot.press("escape")
+        await until(pilot, lambda: not app.query(InteractionCard))
+        app.stack.show(app.interactions)
+        await pilot.pause()
+        assert not app.query(InteractionCard)
+
+
+async def test_a_deferred_card_is_still_answered() -> None:
+    app, clock = gallery("deferred")
+    async with app.run_test() as pilot:
+        await go(pilot, clock)
+        assert "deferred, still answerable" in text(app)
+        assert "expires unanswered in 1" in text(app)
+        await pilot.press("3")
+        await until(pilot, lambda: bool(told(app, Answered)))
+
+
+async def test_the_key_that_goes_to_the_cards_works_for_a_card_that_came_this_moment() -> None:
+    app, _ = gallery("input")
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        app.stack.show([])
+        app.stack.show(app.interactions)
+        app.stack.focus_current()
+        await until(pilot, lambda: app.focused is not None)
+
+
+async def test_what_ended_before_it_was_seen_has_no_card() -> None:
+    app, _ = gallery("confirm")
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        old = resolved(interaction("old", {"kind": "confirm", "title": "?"}), {"confirmed": True})
+        app.stack.show([old, *app.interactions])
+        await pilot.pause()
+        assert len(app.query(InteractionCard)) == 1
+
+
+async def test_the_waiting_time_goes_on_without_a_layout() -> None:
+    app, _ = gallery("approval")
+    now = app.interactions[0].created_at
+    times = iter(range(now + 7_000, now + 10_000_000, 1_000))
+    app.stack.around = type(app.stack.around)(me="me", now=lambda: next(times))
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        await pilot.pause(0.05)
+        layouts: list[object] = []
+        app.screen.screen_layout_refresh_signal.subscribe(app, layouts.append)
+        shown = text(app)
+        await until(pilot, lambda: text(app) != shown)
+        assert "waiting 0:" in text(app)
+        assert layouts == []
+
+
+async def test_resizing_keeps_the_options_on_the_screen() -> None:
+    app, _ = gallery("approval-long")
+    async with app.run_test(size=(160, 48)) as pilot:
+        await pilot.pause()
+        assert "echo line 10" in text(app)
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: "echo line 10" not in text(app))
+        assert "[5] reject, say why" in text(app)
+        assert "o opens it whole" in text(app)
