@@ -12,7 +12,6 @@ All of it blocks: call it from a thread.
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -65,7 +64,7 @@ class Folder:
         with self._place(path) as (folder, name):
             assert folder is not None  # without missing_ok
             mode = self._expect(folder, name, path, old)
-            temporary = f".{name[:60]}.{secrets.token_hex(6)}.felan"
+            temporary = f".{name[:60]}.{os.urandom(6).hex()}.felan"
             try:
                 self._put(folder, temporary, data, mode)
                 self._expect(folder, name, path, old)

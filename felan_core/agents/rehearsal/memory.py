@@ -1,9 +1,10 @@
 """What the rehearsal keeps of a session between hosts: where it stands, and what it left up."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
+
+import msgspec
 
 from felan_core.protocol.base import Json, JsonObject
 
@@ -23,7 +24,7 @@ class Place:
     def to_json(self) -> JsonObject:
         """Plain JSON, the longest variables cut where all are too long."""
         kept = dict(self.variables)
-        if sum(len(json.dumps(value)) for value in kept.values()) > _ROOM:
+        if sum(len(msgspec.json.encode(value)) for value in kept.values()) > _ROOM:
             share = max(20, _ROOM // (6 * len(kept)))  # six: what the longest escape of a character takes
             kept = {name: value[:share] for name, value in kept.items()}
         return {
