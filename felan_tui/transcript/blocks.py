@@ -76,6 +76,17 @@ def text_height(text: str, width: int) -> int:
     return text.count("\n") + 1 + len(text) // max(8, width)
 
 
+MAX_DETAILS = 20_000
+"""Characters of a notice's or an outcome's text and of its details that are shown."""
+
+
+def capped(text: str, limit: int = MAX_DETAILS) -> str:
+    """A safe text, cut with a word about it when it is too long to show."""
+    if len(text) <= limit:
+        return safe(text).strip("\n")
+    return f"{safe(text[:limit])}\n… {len(text) - limit:,} more characters"
+
+
 class BaseBlock:
     """A block that does not fold and is quick to draw."""
 
@@ -133,6 +144,12 @@ class UserBlock(BaseBlock):
     @property
     def folds(self) -> bool:
         return self.text.count("\n") >= MAX_SAID or len(self.text) > MAX_SAID * 200
+
+    def heavy(self, expanded: bool) -> bool:
+        return expanded and len(self.text) > 10 * HEAVY
+
+    def draft(self, width: int, look: Look, *, expanded: bool) -> list[Row]:
+        return self.rows(width, look, expanded=False)
 
     def rows(self, width: int, look: Look, *, expanded: bool) -> list[Row]:
         text = safe(self.text).strip("\n")
@@ -278,17 +295,17 @@ class NoticeBlock(BaseBlock):
     def rows(self, width: int, look: Look, *, expanded: bool) -> list[Row]:
         glyph, style = look.of(_TONES[self.tone])
         room = max(8, width - 2)
-        title = f"{glyph} {safe_line(self.title)}"
+        title = f"{glyph} {safe_line(self.title[:MAX_DETAILS])}"
         if self.compact(expanded):
             return [cut_row([Segment(title, style)], width)]
         rows = wrap_text(title, style + _BOLD, room)
         if self.text:
-            rows += wrap_text(safe(self.text).strip("\n"), look.text, room)
+            rows += wrap_text(capped(self.text), look.text, room)
         if self.folds:
             sign = look.glyphs.unfolded if expanded else look.glyphs.folded
             rows.append([Segment(f"{sign} details", look.muted)])
             if expanded:
-                rows += wrap_text(safe(self.details).strip("\n"), look.muted, room)
+                rows += wrap_text(capped(self.details), look.muted, room)
         edge = [Segment(look.glyphs.bar, style), Segment(" ", look.bar)]
         return indent(rows, edge, edge)
 
@@ -325,7 +342,7 @@ class OutcomeBlock(BaseBlock):
 
     def rows(self, width: int, look: Look, *, expanded: bool) -> list[Row]:
         glyph, style = look.of(self.state)
-        head: Row = [Segment(f"{glyph} ", style), Segment(safe_line(self.text), look.text)]
+        head: Row = [Segment(f"{glyph} ", style), Segment(safe_line(self.text[:MAX_DETAILS]), look.text)]
         if self.hint:
             hint = f" {'—' if look.glyphs.bar == '│' else '-'} {safe_line(self.hint)}"
             room = width - cell_len(hint)
@@ -337,7 +354,7 @@ class OutcomeBlock(BaseBlock):
         bar = [Segment(look.glyphs.bar + " ", look.bar)]
         return [
             head,
-            *indent(wrap_text(safe(self.details).strip("\n"), look.muted, max(8, width - 2)), bar, bar),
+            *indent(wrap_text(capped(self.details), look.muted, max(8, width - 2)), bar, bar),
         ]
 
     def estimate(self, width: int, *, expanded: bool) -> int:

@@ -32,6 +32,9 @@ MAX_INLINE = 4_096
 MAX_TEXT = 2_000_000
 """Characters that are drawn as Markdown; more is drawn as plain text."""
 
+MAX_MARKS = 100
+"""Opening brackets in one such piece; more are not prose, and markdown-it's time grows with their square."""
+
 _BOLD = Style(bold=True)
 _ITALIC = Style(italic=True)
 _STRIKE = Style(strike=True)
@@ -120,6 +123,9 @@ class Drawing:
         """The runs of inline text."""
         runs: list[Segment] = []
         for piece in split_inline(text):
+            if piece.count("[") > MAX_MARKS or piece.count("<") > MAX_MARKS:
+                runs.append(Segment(piece.replace("\n", " "), style))
+                continue
             self._inline(piece, style, {} if environment is None else environment, runs)
         return runs
 

@@ -84,7 +84,7 @@ class ToolBlock(BaseBlock):
         row: Row = [Segment(f"{glyph} ", style), Segment(cut(name, max(4, width // 3)), look.text + _BOLD)]
         right = self._right(look)
         room = width - sum(cell_len(segment.text) for segment in (*row, *right)) - (5 if right else 2)
-        title = safe_line(self.title)
+        title = safe_line(self.title[:MAX_ARGUMENTS])
         if title and room >= 4:
             is_path = "/" in title and " " not in title
             row.append(Segment("  " + cut(title, room, where="middle" if is_path else "end"), look.text))

@@ -35,8 +35,6 @@ class TranscriptView(Viewport, can_focus=True):
 
     following: var[bool] = var(True)
     new_lines: var[int] = var(0)
-    following: var[bool] = var(True)
-    new_lines: var[int] = var(0)
 
     class FollowChanged(Message):
         """The view began or ceased to follow its end, or other text came below it."""
