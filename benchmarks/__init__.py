@@ -1,0 +1,1 @@
+"""Speed as ratios in one run against a named peer: `make bench`."""

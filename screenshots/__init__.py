@@ -1,0 +1,1 @@
+"""Pictures of the running app: `make screenshots`."""
