@@ -30,7 +30,7 @@ class Times:
 
     handshake: float = 60.0
     cancel: float = 10.0
-    patience: float = 2.0
+    patience: float = 1.0
     drain: float = 0.5
 
 
