@@ -1,9 +1,9 @@
-"""The process panel. Being built: do not touch; the panel was handed to another pair of hands."""
+"""The process panel: the list of a session's processes and the live output of one of them.
 
+`ProcessPanel` is what a screen holds; it reads output through an `OutputSource`.
+"""
 
-class ProcessPanel:
-    """Being built: the list of processes and the output of the selected one."""
+from felan_tui.panel.panel import ProcessPanel
+from felan_tui.panel.source import OutputSource, Piece
 
-
-class OutputSource:
-    """Being built: where the output of a process is read from."""
+__all__ = ["OutputSource", "Piece", "ProcessPanel"]
