@@ -25,7 +25,7 @@ class ViewPanel(ScrollView, can_focus=True):
 
     DEFAULT_CSS = """
     ViewPanel {
-        height: auto; width: 1fr; padding: 0 1; overflow-x: hidden; overflow-y: auto;
+        height: auto; max-height: 60vh; width: 1fr; padding: 0 1; overflow-x: hidden; overflow-y: auto;
         & > .view--title { text-style: bold; }
         & > .view--header { color: $text-muted; text-style: underline; }
         & > .view--cursor { background: $panel; text-style: bold; color: $accent; }

@@ -8,7 +8,7 @@ from felan_tui.cards.card import InteractionCard
 from felan_tui.cards.messages import Answered, AskAgain, Left
 from felan_tui.cards.stack import LINGER
 from felan_tui.gallery_samples import interaction
-from tests.tui.cards.looking import SIZES, gallery, go, lines, text, told, until
+from tests.tui.cards.looking import SIZES, gallery, go, text, told, until
 
 
 def resolved(

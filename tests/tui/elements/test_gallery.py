@@ -1,0 +1,36 @@
+import subprocess
+import sys
+
+import pytest
+
+from felan_tui.gallery import SAMPLES, Gallery, main
+from tests.tui.cards.looking import text
+
+
+def test_the_list_names_every_sample(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list"]) == 0
+    assert capsys.readouterr().out.split() == SAMPLES
+
+
+def test_a_name_that_is_none_is_told_with_the_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["nonsense"]) == 2
+    assert "usage" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+async def test_every_sample_shows_something_at_the_smallest_size(name: str) -> None:
+    app = Gallery(name)
+    async with app.run_test(size=(60, 16)) as pilot:
+        await pilot.pause()
+        assert len([line for line in text(app).splitlines() if line.strip()]) >= 1
+
+
+def test_the_gallery_is_a_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "felan_tui.gallery", "--list"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "approval" in done.stdout.split()
