@@ -16,7 +16,7 @@ from felan_core.host.services import Services
 from felan_core.protocol.base import LIMITS, UNSET, JsonObject, given
 from felan_core.protocol.entries import NoticeEntry
 from felan_core.protocol.envelopes import EventFrame, TextFrame
-from felan_core.protocol.errors import ProtocolError
+from felan_core.protocol.errors import invalid
 from felan_core.protocol.events import (
     InteractionUpdated,
     KnownEvent,
@@ -33,7 +33,7 @@ from felan_core.protocol.session import Catalogue, Policy
 from felan_core.protocol.session import SessionState as StateName
 from felan_core.protocol.streams import StreamPosition
 from felan_core.store.batch import Batch
-from felan_core.store.errors import StoreError
+from felan_core.store.errors import InvalidRow, StoreError
 from felan_core.store.rows import LoadedSession, SessionRecord
 
 R = TypeVar("R")
@@ -58,10 +58,8 @@ class SessionActor:
         self.memory = record.memory
         self.next_seq = record.next_seq
         self.more_history = loaded.more
-        self.resumes: dict[str, JsonObject] = {
-            one.interaction.id: one.resume for one in loaded.interactions if one.resume is not None
-        }
-        self.state = self._state_of(loaded)
+        self.resumes: dict[str, JsonObject] = _resumes_of(loaded)
+        self.state: SessionState = self._state_of(loaded)
         self.streams: Callable[[], list[Any]] = list
         self._subscribers: set[Connection] = set()
         self._jobs: asyncio.Queue[tuple[Job, asyncio.Future[Any]]] = asyncio.Queue()
@@ -87,8 +85,7 @@ class SessionActor:
             presentation=loaded.elements,
         )
 
-    # jobs
-    # -------------------------------------------------------------------------------------------------------
+    # --- jobs ---
 
     def start(self) -> None:
         """Begin to take jobs."""
@@ -114,7 +111,7 @@ class SessionActor:
         async def guarded() -> None:
             try:
                 await job()
-            except (StoreError, ProtocolError) as error:
+            except Exception as error:
                 self.services.report(error, what)
 
         self.do(guarded)
@@ -126,7 +123,10 @@ class SessionActor:
                 result = await job()
             except asyncio.CancelledError:
                 done.cancel()
-                raise
+                current = asyncio.current_task()
+                if current is None or current.cancelling():
+                    raise
+                # Something that the job waited for was cancelled; the session goes on.
             except BaseException as error:
                 if done.done():
                     self.services.report(error, f"session {self.id}")
@@ -139,8 +139,7 @@ class SessionActor:
             finally:
                 self._jobs.task_done()
 
-    # changes
-    # ----------------------------------------------------------------------------------------------------
+    # --- changes ---
 
     async def commit(
         self,
@@ -151,35 +150,43 @@ class SessionActor:
         """Take ``events``: next revisions, one transaction, then everybody is told. Inside a job alone.
 
         ``settle`` puts a request's record and reply into the transaction. ``resumes`` keeps or drops what a
-        backend needs to go on after an interaction. Raises ``StoreError``; then nothing has changed.
+        backend needs to go on after an interaction. Raises ``StoreError``, and ``invalid_request`` for what
+        is too large to be stored or told; then nothing has changed.
         """
+        before = self.state.copy(), dict(self.resumes)
         batch = Batch()
-        told: list[tuple[KnownEvent, int]] = []
-        for interaction, resume in (resumes or {}).items():
-            if resume is None:
-                self.resumes.pop(interaction, None)
-            else:
-                self.resumes[interaction] = resume
-        for event in events:
-            told.append(self._take(event, batch))
-        header = msgspec.structs.replace(self.state.header, state=self._state_name())
-        if header != self.state.header:
-            told.append(self._take(SessionUpdated(header=header), batch))
         now = self.services.clock()
-        batch.put_session(self.record(now))
-        if settle is not None:
-            call, result = settle
-            call.settle(batch, result)
+        try:
+            for interaction, resume in (resumes or {}).items():
+                if resume is None:
+                    self.resumes.pop(interaction, None)
+                else:
+                    self.resumes[interaction] = resume
+            frames = [self._take(event, batch, now) for event in events]
+            header = msgspec.structs.replace(self.state.header, state=self._state_name())
+            if header != self.state.header:
+                frames.append(self._take(SessionUpdated(header=header), batch, now))
+            batch.put_session(self.record(now))
+            if settle is not None:
+                call, result = settle
+                call.settle(batch, result)
+        except BaseException as error:
+            self.state, self.resumes = before
+            if isinstance(error, InvalidRow):
+                raise invalid(f"{error.table}: {error.problem}") from error
+            raise
         try:
             await self.services.store.write(batch)
         except StoreError:
+            self.state, self.resumes = before
             await self._reload()
             raise
         self.state.entries.drop_oldest(KEPT_ENTRIES)
-        for event, revision in told:
-            self._tell(encode_frame(EventFrame(session=self.id, revision=revision, at=now, event=event)))
+        for frame in frames:
+            self._tell(frame)
 
-    def _take(self, event: KnownEvent, batch: Batch) -> tuple[KnownEvent, int]:
+    def _take(self, event: KnownEvent, batch: Batch, now: int) -> bytes:
+        """Apply one event and put what it changes into ``batch``; the frame that tells of it."""
         revision = self.state.revision + 1
         if isinstance(event, PresentationUpdated):
             element = msgspec.structs.replace(event.element, revision=revision)
@@ -200,7 +207,7 @@ class SessionActor:
                 batch.put_process(self.id, event.process)
             case _:
                 pass
-        return event, revision
+        return encode_frame(EventFrame(session=self.id, revision=revision, at=now, event=event))
 
     def _state_name(self) -> StateName:
         if self.state.header.state == "closed":
@@ -210,13 +217,22 @@ class SessionActor:
         return "running" if self.state.run is not None else "idle"
 
     async def _reload(self) -> None:
-        """After a write that failed: back to what is on disk, and every subscriber starts anew."""
-        loaded = await self.services.store.load_session(self.id, KEPT_ENTRIES)
+        """After a write that failed: what is on disk stands, and every subscriber starts anew.
+
+        Where it cannot even be read, what was there before the write stands.
+        """
+        try:
+            loaded = await self.services.store.load_session(self.id, KEPT_ENTRIES)
+        except StoreError as error:
+            self.services.report(error, "reading a session again")
+            loaded = None
         if loaded is not None:
-            catalogue = self.state.catalogue
-            self.state = self._state_of(loaded)
-            self.state.catalogue = catalogue
+            kept, self.state = self.state, self._state_of(loaded)
+            self.state.catalogue = kept.catalogue
+            self.state.completion_only = kept.completion_only
+            self.memory = loaded.record.memory
             self.next_seq = max(self.next_seq, loaded.record.next_seq)
+            self.resumes = _resumes_of(loaded)
         for connection in list(self._subscribers):
             self.unsubscribe(connection)
             connection.attached.discard(self.id)
@@ -262,8 +278,7 @@ class SessionActor:
             "run": self.state.run.id if self.state.run else UNSET,
         }
 
-    # subscribers
-    # ------------------------------------------------------------------------------------------------
+    # --- subscribers ---
 
     def subscribe(self, connection: Connection) -> None:
         """From now on ``connection`` gets every event and delta. Attaching again replaces the
@@ -284,6 +299,10 @@ class SessionActor:
     def _tell(self, frame: bytes) -> None:
         for connection in list(self._subscribers):
             connection.outbox.tell(frame, self.id)
+
+
+def _resumes_of(loaded: LoadedSession) -> dict[str, JsonObject]:
+    return {one.interaction.id: one.resume for one in loaded.interactions if one.resume is not None}
 
 
 def notice_entry(

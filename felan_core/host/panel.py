@@ -12,7 +12,7 @@ from felan_core.processes.errors import ProcessError
 from felan_core.processes.records import ProcessRecord
 from felan_core.protocol import LIMITS, UNSET, ProtocolError
 from felan_core.protocol.errors import invalid
-from felan_core.protocol.events import ProcessUpdated
+from felan_core.protocol.events import KnownEvent, ProcessUpdated
 from felan_core.protocol.session import ProcessOutput, ProcessRow
 
 
@@ -78,9 +78,18 @@ class Panel:
         self._ends: dict[str, asyncio.Future[ProcessEnd]] = {}
 
     async def start(
-        self, command: str, *, cwd: str | None, title: str | None, pty: tuple[int, int] | None = None
+        self,
+        command: str,
+        *,
+        cwd: str | None,
+        title: str | None,
+        pty: tuple[int, int] | None = None,
+        beside: Callable[[ProcessRow], list[KnownEvent]] = lambda row: [],
     ) -> ProcessRow:
-        """Start a process. Inside a job. Raises ``ProcessError``."""
+        """Start a process. ``beside``: what is told together with it. Inside a job. Raises ``ProcessError``.
+
+        A process whose row cannot be stored is ended again: nobody would know of it.
+        """
         actor = self._actor
         record = await self._table.start(
             id=actor.services.new_id(),
@@ -92,13 +101,20 @@ class Panel:
         )
         row = process_row(record)
         self._ends[row.id] = asyncio.get_running_loop().create_future()
-        await actor.commit(ProcessUpdated(process=row))
+        try:
+            await actor.commit(ProcessUpdated(process=row), *beside(row))
+        except BaseException:
+            del self._ends[row.id]
+            await self._table.stop(row.id, "kill")
+            raise
         # It may have ended while its start was being stored.
         await self.changed(self._table.get(row.id))
         return row
 
     async def changed(self, record: ProcessRecord) -> None:
         """The table saw a change. Inside a job."""
+        # As it is by now: changes that were told before this job ran must not be undone by it.
+        record = self._table.get(record.id)
         row = process_row(record)
         known = self._actor.state.processes.get(row.id)
         if known is not None and known != row:

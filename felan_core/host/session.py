@@ -9,6 +9,7 @@ from felan_core.agents.backend import AgentError, AgentGone, Backend
 from felan_core.host.actor import SessionActor
 from felan_core.host.broker import Broker
 from felan_core.host.call import Call, accepted
+from felan_core.host.held import QUEUE_ELEMENT
 from felan_core.host.panel import Panel, checked_folder
 from felan_core.host.pointer import ELEMENT as POINTER
 from felan_core.host.pointer import Pointer, pointer_element
@@ -16,7 +17,7 @@ from felan_core.host.presentation import check_action, show
 from felan_core.host.services import Services
 from felan_core.host.stage import Stage
 from felan_core.host.streams import Streams
-from felan_core.host.turns import QUEUE_ELEMENT, Turns
+from felan_core.host.turns import Turns
 from felan_core.pointer.errors import PointerError
 from felan_core.processes.errors import ProcessError
 from felan_core.processes.records import ProcessRecord
@@ -108,7 +109,7 @@ class LiveSession:
 
     def wake_agent(self) -> None:
         """Start the agent before it is needed."""
-        self._turns.wake_agent()
+        self._turns.agent.wake()
 
     # --- attaching ---
 
@@ -222,8 +223,8 @@ class LiveSession:
             await self.actor.do(self._turns.release)
         else:
             try:
-                await self._turns.ensure_agent()
-                await self._turns.backend.act(
+                await self._turns.agent.ensure()
+                await self._turns.agent.backend.act(
                     params.element, params.action, params.item or None, given(params.values, {})
                 )
             except AgentError as error:
@@ -265,24 +266,25 @@ class LiveSession:
             await call.reserve()
             try:
                 row = await self._panel.start(
-                    params.command, cwd=cwd, title=None, pty=(size.columns, size.rows) if size else None
+                    params.command,
+                    cwd=cwd,
+                    title=None,
+                    pty=(size.columns, size.rows) if size else None,
+                    beside=lambda row: [ToolUpdated(tool=self._card(row))],
                 )
             except ProcessError as error:
                 raise invalid(f"command: {error}") from error
             if params.share is True:
                 self._shared.append(row.id)
-            if not self._has_card(row.id):
-                await self.actor.commit(ToolUpdated(tool=self._card(row)))
             return op.ShellResult(process=row.id)
 
         return await self.actor.do(job)
 
     def _card(self, row: ProcessRow) -> ToolEntry:
         """The card of a person's own command. It belongs to no run: a turn that ends does not end it."""
-        now = self.actor.state.processes.get(row.id, row)
         stamp = self.actor.stamp()
         stamp["run"] = UNSET
-        card = ToolEntry(
+        return ToolEntry(
             **stamp,
             name="shell",
             category="execute",
@@ -291,10 +293,6 @@ class LiveSession:
             started_at=row.started_at,
             content=[ToolProcess(process=row.id)],
         )
-        return ended_card(card, now) if now.state != "running" else card
-
-    def _has_card(self, process: str) -> bool:
-        return any(self._is_card(entry, process) for entry in self.actor.state.entries)
 
     @staticmethod
     def _is_card(entry: object, process: str) -> bool:
@@ -323,11 +321,14 @@ class LiveSession:
     async def _context(self) -> str:
         """What a person shared with the agent since its last turn."""
         pieces: list[str] = []
-        for process in self._shared:
+        shared, self._shared = self._shared, []
+        for process in shared:
             row = self.actor.state.processes[process]
-            output = await self._panel.tail(process, SHARED_BYTES)
+            try:
+                output = await self._panel.tail(process, SHARED_BYTES)
+            except (ProcessError, OSError) as error:
+                output = f"(it cannot be read: {error})"
             pieces.append(f"The person ran `{row.command}` ({row.state}). Its output:\n\n{output}")
-        self._shared.clear()
         return "\n\n".join(pieces)
 
 

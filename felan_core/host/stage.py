@@ -3,8 +3,8 @@ actor.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import msgspec
@@ -12,6 +12,7 @@ import msgspec
 from felan_core.agents.backend import AgentError, AgentGone, ProcessEnd, Tone, ToolPatch
 from felan_core.host.actor import SessionActor, notice_entry
 from felan_core.host.broker import Broker
+from felan_core.host.fitting import checked, label, mended, scalars
 from felan_core.host.panel import Panel
 from felan_core.host.pointer import Pointer
 from felan_core.host.presentation import HOST_PREFIX, hide, show
@@ -24,9 +25,11 @@ from felan_core.protocol.entries import StreamKind, ToolDetails, ToolEntry
 from felan_core.protocol.errors import ProtocolError
 from felan_core.protocol.events import CatalogUpdated, SessionUpdated, ToolUpdated
 from felan_core.protocol.interactions import Answer, Authority, InteractionRequest
-from felan_core.protocol.session import Command, Model, ToolSpec
+from felan_core.protocol.session import Catalogue, Command, Model, ToolSpec
+from felan_core.store.errors import StoreError
 
 USAGE = "felan.usage"
+R = TypeVar("R")
 
 
 class Stage:
@@ -62,20 +65,31 @@ class Stage:
     def instructions(self) -> str:
         return self._actor.instructions
 
+    async def _do(self, job: Callable[[], Awaitable[R]]) -> R:
+        """Run ``job`` of the actor. What the session refuses the agent hears as ``AgentError``."""
+        try:
+            return await self._actor.do(job)
+        except ProtocolError as error:
+            raise AgentError(error.message) from error
+        except StoreError as error:
+            self._actor.services.report(error, "what an agent did")
+            raise AgentError(str(error)) from error
+
     # --- transcript ---
 
     async def text(self, kind: StreamKind, text: str, message: str | None = None) -> None:
-        await self._actor.do(lambda: self._streams.text(kind, text, message))
+        await self._do(lambda: self._streams.text(kind, text, message))
 
     async def end_message(self) -> None:
-        await self._actor.do(lambda: self._streams.complete("completed"))
+        await self._do(lambda: self._streams.complete("completed"))
 
     async def notice(self, tone: Tone, title: str, text: str = "", details: str = "") -> None:
         async def job() -> None:
             await self._streams.complete("completed")
-            await self._actor.commit(notice_entry(self._actor, tone, title, text, details))
+            said = (scalars(title), scalars(text)[: LIMITS.text_bytes], scalars(details)[: LIMITS.text_bytes])
+            await self._actor.commit(notice_entry(self._actor, tone, *said))
 
-        await self._actor.do(job)
+        await self._do(job)
 
     async def tool(self, patch: ToolPatch) -> None:
         async def job() -> None:
@@ -86,7 +100,7 @@ class Stage:
             if changed != known:
                 await self._actor.commit(ToolUpdated(tool=changed))
 
-        await self._actor.do(job)
+        await self._do(job)
 
     def _known_tool(self, key: str) -> ToolEntry | None:
         entry = self._actor.state.entries.get(self._tools.get(key, ""))
@@ -110,6 +124,10 @@ class Stage:
             for name in ("name", "category", "title", "state", "arguments", "locations", "content", "details")
             if (value := getattr(patch, name)) is not UNSET
         }
+        for name in {"name", "category", "title"} & changes.keys():
+            changes[name] = label(changes[name])
+        if "arguments" in changes:
+            changes["arguments"] = mended(changes["arguments"])
         changed = msgspec.structs.replace(tool, **changes)
         if changed.state == "running":
             return msgspec.structs.replace(changed, ended_at=UNSET)
@@ -140,6 +158,7 @@ class Stage:
         resume: JsonObject | None = None,
     ) -> Answer:
         async def job() -> "tuple[str, asyncio.Future[Answer]]":
+            checked(request, InteractionRequest, "request")
             await self._streams.complete("completed")
             return await self._broker.open(
                 request,
@@ -156,6 +175,8 @@ class Stage:
         except asyncio.CancelledError:
             opened.add_done_callback(self._withdraw_opened)
             raise
+        except (ProtocolError, StoreError) as error:
+            raise AgentError(str(error)) from error
         try:
             return await asyncio.shield(answer)
         except asyncio.CancelledError:
@@ -186,14 +207,12 @@ class Stage:
 
     async def _show(self, element: Element) -> None:
         async def job() -> None:
+            checked(element, Element, "element")
             events = show(self._actor, element)
             if events:
                 await self._actor.commit(*events)
 
-        try:
-            await self._actor.do(job)
-        except ProtocolError as error:
-            raise AgentError(error.message) from error
+        await self._do(job)
 
     async def remove(self, element: str) -> None:
         async def job() -> None:
@@ -201,7 +220,7 @@ class Stage:
             if events and not element.startswith(HOST_PREFIX):
                 await self._actor.commit(*events)
 
-        await self._actor.do(job)
+        await self._do(job)
 
     async def usage(self, used: int, size: int) -> None:
         percent = round(100 * used / size) if size > 0 else 0
@@ -225,18 +244,19 @@ class Stage:
                 models=old.models if models is None else list(models),
             )
             if new != old:
+                checked(new, Catalogue, "catalogue")
                 await self._actor.commit(CatalogUpdated(catalogue=new))
 
-        await self._actor.do(job)
+        await self._do(job)
 
     async def rename(self, name: str) -> None:
         async def job() -> None:
             header = self._actor.state.header
-            wanted: Maybe[str] = " ".join(name.split())[: LIMITS.label_bytes // 4] or UNSET
+            wanted: Maybe[str] = " ".join(scalars(name).split())[: LIMITS.label_bytes // 4] or UNSET
             if not header.name and wanted:
                 await self._actor.commit(SessionUpdated(header=msgspec.structs.replace(header, name=wanted)))
 
-        await self._actor.do(job)
+        await self._do(job)
 
     async def remember(self, memory: JsonObject) -> None:
         async def job() -> None:
@@ -250,13 +270,13 @@ class Stage:
                     self._actor.memory = before
                     raise
 
-        await self._actor.do(job)
+        await self._do(job)
 
     # --- processes and the pointer ---
 
     async def start_process(self, command: str, *, title: str | None = None) -> str:
         try:
-            row = await self._actor.do(lambda: self._panel.start(command, cwd=None, title=title))
+            row = await self._do(lambda: self._panel.start(command, cwd=None, title=title))
         except ProcessError as error:
             raise AgentError(str(error)) from error
         return row.id
@@ -276,7 +296,7 @@ class Stage:
             await self._actor.commit(*show(self._actor, element))
 
         try:
-            await self._actor.do(job)
+            await self._do(job)
         except PointerError as error:
             raise AgentError(f"the task pointer was not published: {error.code}") from error
 

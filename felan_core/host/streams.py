@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from felan_core.host.actor import SessionActor
+from felan_core.host.fitting import scalars
 from felan_core.protocol.base import LIMITS, UNSET, Maybe
 from felan_core.protocol.entries import (
     AnyPart,
@@ -64,7 +65,7 @@ class Streams:
 
     async def text(self, kind: StreamKind, text: str, key: str | None) -> None:
         """Stream ``text``. Another ``key`` starts another message, another ``kind`` another stream."""
-        text = _scalars(text)
+        text = scalars(text)
         if not text:
             return
         if self._open is not None and key is not None and self._open.key not in (None, key):
@@ -83,16 +84,16 @@ class Streams:
         if not part.live:
             return
         if part.size > LIMITS.stream_bytes or self._live_bytes() > LIMITS.stream_total_bytes:
-            part.live = False
             ref = StreamRef(message=message.id, id=part.id, kind=kind)
             await self._actor.commit(StreamCompletionOnly(stream=ref, reason="limit"))
+            part.live = False
             return
         position = StreamPosition(message=message.id, id=part.id, kind=kind, offset=offset)
         self._actor.tell_text(position, text)
 
     async def complete(self, outcome: MessageOutcome) -> None:
         """Make the message that streams durable."""
-        message, self._open = self._open, None
+        message = self._open
         if message is None:
             return
         entry = MessageEntry(
@@ -101,10 +102,8 @@ class Streams:
             parts=[_done(part) for part in message.parts],
             outcome=outcome,
         )
+        # A write that fails (``StoreError``) leaves it open: the text is there when the next one works.
         await self._actor.commit(MessageCompleted(entry=entry))
-
-    def drop(self) -> None:
-        """Forget what streams: the state it belonged to is gone."""
         self._open = None
 
     def _part(self, kind: StreamKind) -> _Part | None:
@@ -134,10 +133,3 @@ def _done(part: _Part) -> AnyPart:
 
 def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
-
-
-def _scalars(text: str) -> str:
-    """Lone surrogates cannot travel: each becomes U+FFFD."""
-    return (
-        text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    )

@@ -8,26 +8,25 @@ prompt ──▶ run.started ──▶ the agent's turn ──▶ run.ended ─�
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any, Final, Protocol
 
 import msgspec
 
 from felan_core.agents.backend import AgentError, AgentGone, Backend, Deferred, Turn, TurnOutcome
-from felan_core.host.actor import SessionActor, notice_entry
+from felan_core.host.actor import SessionActor
+from felan_core.host.agent import Agent, error_card
 from felan_core.host.broker import AGENT_GONE, Broker
 from felan_core.host.call import Call
+from felan_core.host.held import QUEUE_ELEMENT, held_element
 from felan_core.host.pointer import Pointer
 from felan_core.host.presentation import hide, show
 from felan_core.host.streams import Streams
 from felan_core.pointer.errors import PointerError
 from felan_core.protocol import LIMITS, UNSET, ProtocolError
 from felan_core.protocol.base import Maybe
-from felan_core.protocol.elements import Action, Column, Hint, ViewElement, ViewItem, ViewPage
 from felan_core.protocol.entries import AnyOrigin, LocalOrigin, MessageEntry, TextPart
 from felan_core.protocol.errors import ErrorBody
 from felan_core.protocol.events import (
-    CatalogUpdated,
     KnownEvent,
     MessageCompleted,
     QueueUpdated,
@@ -48,7 +47,6 @@ from felan_core.store.errors import StoreError
 
 CANCEL_SECONDS: Final = 15.0
 RETRY_SECONDS: Final = 1.0
-QUEUE_ELEMENT: Final = "felan.queue"
 TakeTurn = Callable[[Backend], Awaitable[TurnOutcome]]
 
 
@@ -74,26 +72,20 @@ class Turns:
         operations: Callable[[Backend], list[str]],
     ) -> None:
         self._actor = actor
-        self._make = backend
-        self._backend = backend()
+        self.agent = Agent(actor, backend, operations)
         self._streams = streams
         self._broker = broker
         self._pointer = pointer
         self._close_tools = close_tools
         self._context = context
-        self._operations = operations
-        self._ready = False
-        self._starting = asyncio.Lock()
         self._taking: asyncio.Task[TurnOutcome] | None = None
         self._driver: asyncio.Task[None] | None = None
         self._cancelling = False
         self._leaving = False
         self._helpers: set[asyncio.Task[None]] = set()
-
-    @property
-    def backend(self) -> Backend:
-        """The agent of the session, started or not."""
-        return self._backend
+        # The contract's queue items have no images: those of this host's items are kept here, and a restart
+        # loses them.
+        self._images: dict[str, list[Image]] = {}
 
     # --- what clients ask ---
 
@@ -110,16 +102,27 @@ class Turns:
     async def steer(self, call: Call, params: PromptParams) -> QueuedResult:
         """Put a message into the turn that runs; without one it starts a turn. Inside a job."""
         self._check_open()
-        if not self._backend.abilities.steer:
+        if not self.agent.backend.abilities.steer:
             raise ProtocolError("unsupported_operation", "this session's agent cannot be steered")
         run = self._actor.state.run
-        if run is None or not self._ready:
+        over = self._taking is None or self._taking.done()
+        if run is None or over or not self.agent.ready:
             return await self._enqueue(call, params, "steer")
         await self._streams.complete("completed")
         result = QueuedResult(status="handled")
         await self._actor.commit(self._said(params.text, call.origin, run.id), settle=(call, result))
-        self._beside(self._backend.steer(params.text), "steering")
+        self._beside(self._steer(self.agent.backend, params.text), "steering")
         return result
+
+    async def _steer(self, backend: Backend, text: str) -> None:
+        try:
+            await backend.steer(text)
+        except AgentGone:
+            pass  # its turn tells
+        except AgentError as problem:
+            # It stands in the transcript as said, and the agent does not know it.
+            card = error_card(self._actor, problem)
+            self._actor.later(lambda: self._actor.commit(card), "steering")
 
     async def follow_up(self, call: Call, params: PromptParams) -> QueuedResult:
         """Queue a message for after the turn; without one it starts a turn. Inside a job."""
@@ -136,6 +139,8 @@ class Turns:
         result = CancelResult(cancelled=meant, returned=returned)
         events = self._queue_events(Queue(items=[], held=False)) if dropping else []
         await self._actor.commit(*events, settle=(call, result))
+        if dropping:
+            self._images.clear()
         if meant and run is not None:
             await self._broker.withdraw_all("cancelled with the turn", run.id)
             self._cancel_turn()
@@ -181,6 +186,11 @@ class Turns:
         )
         changed = Queue(items=[*queue.items, item], held=queue.held)
         await actor.commit(*self._queue_events(changed), settle=(call, result))
+        if params.images:
+            self._images[item_id] = params.images
+        if actor.state.run is None and not queue.held:
+            # An earlier start of the queue failed: a full disk, a pointer that could not be written.
+            self._actor.later(self._pump, "the queue")
         return result
 
     def _queue_events(self, queue: Queue) -> list[KnownEvent]:
@@ -204,7 +214,9 @@ class Turns:
         if queue.items and not queue.held:
             item, *rest = queue.items
             events = self._queue_events(Queue(items=rest, held=False))
-            await self._begin(actor.services.new_id(), item.text, [], item.origin, events=events)
+            images = self._images.get(item.id, [])
+            await self._begin(actor.services.new_id(), item.text, images, item.origin, events=events)
+            self._images.pop(item.id, None)
 
     # --- one turn ---
 
@@ -258,17 +270,19 @@ class Turns:
     def _drive(self, run: str, take: TakeTurn) -> None:
         self._cancelling = False
 
-        async def taking() -> TurnOutcome:
-            await self.ensure_agent()
-            return await take(self._backend)
+        async def take_turn() -> TurnOutcome:
+            await self.agent.ensure()
+            # Asked to end while it was being started: no turn had begun that the agent could have ended.
+            return "cancelled" if self._cancelling else await take(self.agent.backend)
+
+        taking = self._taking = asyncio.create_task(take_turn(), name="felan-turn")
 
         async def drive() -> None:
             outcome: RunOutcome
             problem: AgentError | None = None
-            self._taking = asyncio.create_task(taking(), name="felan-turn")
             try:
-                await asyncio.wait([self._taking])
-                outcome = self._taking.result()
+                await asyncio.wait([taking])
+                outcome = taking.result()
             except asyncio.CancelledError:
                 outcome = "cancelled"
             except AgentError as error:
@@ -285,9 +299,14 @@ class Turns:
 
     async def _conclude(self, run: str, outcome: RunOutcome, problem: AgentError | None) -> None:
         """End the turn on disk. While that cannot be written the turn has not ended, and is ended later."""
+
+        async def job() -> None:
+            await self._ended(run, outcome, problem)
+            await self._pump()
+
         while not self._leaving:
             try:
-                await self._actor.do(lambda: self._ended(run, outcome, problem))
+                await self._actor.do(job)
             except (StoreError, ProtocolError) as error:
                 self._actor.services.report(error, "the end of a turn")
                 await asyncio.sleep(RETRY_SECONDS)
@@ -305,122 +324,56 @@ class Turns:
         events: list[KnownEvent] = []
         error: Maybe[ErrorBody] = UNSET
         if problem is not None:
-            events.append(_error_card(actor, problem))
+            events.append(error_card(actor, problem))
             error = ErrorBody(code="unavailable", message=problem.message[: LIMITS.label_bytes])
         events.append(RunEnded(run=run, outcome=outcome, error=error))
         if outcome != "completed" and actor.state.queue.items:
             events += self._queue_events(Queue(items=actor.state.queue.items, held=True))
         if gone:
-            events += self._agent_events("gone")
+            events += self.agent.events("gone")
         await actor.commit(*events)
         if gone:
-            self._replace_agent()
-        self._actor.later(self._pump, "the next of the queue")
+            self.agent.replace()
 
     def _cancel_turn(self) -> None:
         if self._cancelling:
             return
         self._cancelling = True
         taking = self._taking
-        if not self._ready and taking is not None:
+        if not self.agent.ready and taking is not None:
             taking.cancel()
             return
-        self._beside(self._cancel_agent(taking), "cancelling")
+        backend = self.agent.backend
+        self._beside(backend.cancel(), "cancelling")
+        if taking is not None:
+            self._beside(self._end_late(taking, backend), "ending a turn")
 
-    async def _cancel_agent(self, taking: "asyncio.Task[TurnOutcome] | None") -> None:
-        await self._backend.cancel()
-        if taking is None:
-            return
+    async def _end_late(self, taking: "asyncio.Task[TurnOutcome]", backend: Backend) -> None:
+        """A turn that does not end when it is asked to is ended, and its agent with it."""
         await asyncio.wait([taking], timeout=CANCEL_SECONDS)
-        if not taking.done():
-            taking.cancel()
-            backend = self._backend
-            self._replace_agent()
-            await backend.close()
+        if taking.done():
+            return
+        taking.cancel()
+        if self.agent.backend is backend:
+            self.agent.replace()
+            self._actor.later(lambda: self._actor.commit(*self.agent.events("gone")), "an agent that hangs")
+        await backend.close()
 
     # --- the agent ---
-
-    async def ensure_agent(self) -> None:
-        """Start the agent if it is not there. Outside jobs. Raises ``AgentError``."""
-        async with self._starting:
-            if self._ready:
-                return
-            actor = self._actor
-            await actor.do(lambda: actor.commit(*self._agent_events("starting")))
-            spoken = any(
-                isinstance(one, MessageEntry) and one.role == "assistant" for one in actor.state.entries
-            )
-            try:
-                remembers = await self._backend.start(actor.memory)
-            except BaseException:
-                await self._backend.close()
-                self._replace_agent()
-                actor.later(lambda: actor.commit(*self._agent_events("gone")), "an agent that did not start")
-                raise
-            self._ready = True
-
-            async def ready() -> None:
-                events = self._agent_events("ready", memory=remembers)
-                if not remembers and spoken:
-                    events.append(
-                        notice_entry(
-                            actor,
-                            "warning",
-                            "The agent starts without memory",
-                            "It could not take up its earlier session; what stands above is new to it.",
-                        )
-                    )
-                await actor.commit(*events)
-
-            await actor.do(ready)
-
-    def wake_agent(self) -> None:
-        """Start the agent beside everything else; one that cannot start says so as a notice."""
-        if self._ready or self._starting.locked() or self._actor.state.header.state == "closed":
-            return
-
-        async def start() -> None:
-            try:
-                await self.ensure_agent()
-            except AgentError as error:
-                self._actor.later(partial(self._tell_problem, error), "an agent that did not start")
-
-        self._beside(start(), "starting the agent")
-
-    async def _tell_problem(self, problem: AgentError) -> None:
-        await self._actor.commit(_error_card(self._actor, problem))
 
     def agent_gone(self, error: AgentGone) -> None:
         """The agent ended outside a turn (inside one, the turn says so)."""
 
         async def job() -> None:
-            if self._actor.state.run is not None or not self._ready:
+            if self._actor.state.run is not None or not self.agent.ready:
                 return
             await self._streams.complete("interrupted")
             await self._broker.withdraw_all(AGENT_GONE)
             await self._close_tools(None, "lost")
-            await self._actor.commit(_error_card(self._actor, error), *self._agent_events("gone"))
-            self._replace_agent()
+            await self._actor.commit(error_card(self._actor, error), *self.agent.events("gone"))
+            self.agent.replace()
 
         self._actor.later(job, "an agent that ended")
-
-    def _replace_agent(self) -> None:
-        self._ready = False
-        self._backend = self._make()
-
-    def _agent_events(self, state: str, memory: bool = True) -> list[KnownEvent]:
-        actor = self._actor
-        header = actor.state.header
-        agent = msgspec.structs.replace(
-            header.agent, kind=self._backend.kind, name=self._backend.name, state=state, memory=memory
-        )
-        catalogue = msgspec.structs.replace(actor.state.catalogue, operations=self._operations(self._backend))
-        events: list[KnownEvent] = []
-        if agent != header.agent:
-            events.append(SessionUpdated(header=msgspec.structs.replace(header, agent=agent)))
-        if catalogue != actor.state.catalogue:
-            events.append(CatalogUpdated(catalogue=catalogue))
-        return events
 
     # --- the end ---
 
@@ -444,7 +397,7 @@ class Turns:
         if events:
             await actor.commit(*events)
         actor.state.catalogue = msgspec.structs.replace(
-            actor.state.catalogue, operations=self._operations(self._backend)
+            actor.state.catalogue, operations=self.agent.operations()
         )
 
     async def resume_unfinished(self) -> None:
@@ -456,6 +409,7 @@ class Turns:
         jobs.
         """
         self._leaving = True
+        await self.agent.leave()
         mine: tuple[asyncio.Task[Any] | None, ...] = (self._driver, self._taking, *self._helpers)
         tasks = [task for task in mine if task is not None]
         for task in tasks:
@@ -468,7 +422,7 @@ class Turns:
             await self.recover()
 
         await self._actor.do(job)
-        await self._backend.close()
+        await self.agent.backend.close()
 
     def _check_open(self) -> None:
         if self._actor.state.header.state == "closed":
@@ -488,25 +442,3 @@ class Turns:
         task = asyncio.create_task(run(), name=f"felan-{what}")
         self._helpers.add(task)
         task.add_done_callback(self._helpers.discard)
-
-
-def _error_card(actor: SessionActor, problem: AgentError) -> MessageCompleted:
-    title = "The agent ended" if isinstance(problem, AgentGone) else "The agent failed"
-    return notice_entry(actor, "error", title, problem.message, problem.details)
-
-
-def held_element(queue: Queue) -> ViewElement:
-    """The host element of a held queue, with the action that releases it."""
-    return ViewElement(
-        id=QUEUE_ELEMENT,
-        revision=1,
-        title="held",
-        hint=Hint(id=QUEUE_ELEMENT, version=1),
-        layout="list",
-        columns=[Column(id="text", label="message", type="string")],
-        items=[
-            ViewItem(id=item.id, fields={"text": item.text[: LIMITS.label_bytes]}) for item in queue.items
-        ],
-        page=ViewPage(index=0, size=len(queue.items), total=len(queue.items), has_more=False),
-        actions=[Action(id="release", label="send them", scope="element")],
-    )

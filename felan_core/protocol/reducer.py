@@ -7,6 +7,7 @@ newest page alone, a client what it has seen.
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable
+from copy import copy
 from typing import Self
 
 import msgspec
@@ -63,6 +64,13 @@ class Entries:
         self._order: list[tuple[int, str]] = []
         for entry in entries:
             self.put(entry)
+
+    def copy(self) -> "Entries":
+        """Entries of their own; the structs, which never change, are shared."""
+        other = Entries()
+        other._by_id = dict(self._by_id)
+        other._order = list(self._order)
+        return other
 
     def put(self, entry: Entry) -> None:
         """Add an entry, or replace the one with its id."""
@@ -142,6 +150,14 @@ class SessionState:
         self.processes = {one.id: one for one in processes}
         self.presentation = {one.id: one for one in presentation}
         self.completion_only: dict[tuple[str, str], CompletionOnlyStream] = {}
+
+    def copy(self) -> "SessionState":
+        """The same state, which what is done to this one leaves as it is."""
+        other = copy(self)
+        other.entries = self.entries.copy()
+        for name in ("interactions", "children", "processes", "presentation", "completion_only"):
+            setattr(other, name, dict(getattr(self, name)))
+        return other
 
     @classmethod
     def from_snapshot(cls, snapshot: SessionSnapshot) -> Self:

@@ -100,7 +100,7 @@ class Stagehand:
     acts: list[tuple[str, str, str | None, JsonObject]] = field(default_factory=list)
     memories: list[JsonObject | None] = field(default_factory=list)
     puppets: list[Puppet] = field(default_factory=list)
-    abilities: Abilities = Abilities(steer=True, deferrable=True)
+    abilities: Abilities = field(default_factory=lambda: Abilities(steer=True, deferrable=True))
     remembers: bool = True
     start_error: AgentError | None = None
     closed: int = 0
@@ -170,8 +170,10 @@ async def rig(folder: Path, hand: Stagehand, clock: Callable[[], int] | None = N
         await opened.close()
 
 
-async def open_rig(folder: Path, hand: Stagehand, clock: Callable[[], int]) -> Rig:
-    """A host on ``folder`` that the test closes or kills itself."""
+async def open_rig(
+    folder: Path, hand: Stagehand, clock: Callable[[], int], *, kind: type[Store] = Store
+) -> Rig:
+    """A host on ``folder`` that the test closes or kills itself. ``kind``: a store that misbehaves."""
     faults: list[str] = []
     hosts: list[Host] = []
 
@@ -179,7 +181,7 @@ async def open_rig(folder: Path, hand: Stagehand, clock: Callable[[], int]) -> R
         for host in hosts:
             host.process_changed(record)
 
-    store = await Store.open(folder, clock=clock)
+    store = await kind.open(folder, clock=clock)
     processes = ProcessTable(folder / "processes", clock=clock, on_change=changed)
     services = Services(
         store=store,
