@@ -1,0 +1,274 @@
+"""The text area of the composer: keys in the order in which they came, pastes, and markers as one piece.
+
+Enter and the other keys of ours are acted on in the key handler: a binding's action runs after the key has
+bubbled up to the app, when later keys may be in the text already. Which keys they are, the bindings say, so
+that a keymap changes them.
+"""
+
+from collections.abc import Callable
+from typing import ClassVar, Literal, Protocol
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.timer import Timer
+
+from felan_tui.composer.draft import Draft, Folds
+from felan_tui.composer.pastes import PasteGuard, clean_paste, is_large, without_mouse_reports
+from felan_tui.text.fields import SafeTextArea
+
+When = Callable[[events.Event], float]
+"""When an event came, in seconds of one monotonic clock."""
+
+FLUSH_SECONDS = 0.03
+
+
+def event_time(event: events.Event) -> float:
+    """The time at which the driver read the event, not that at which it is handled."""
+    return event.time
+
+
+class Writer(Protocol):
+    """Who gets what is written."""
+
+    def send(self) -> None: ...
+    def follow_up(self) -> None: ...
+    def recall(self, step: Literal[-1, 1]) -> bool: ...
+
+    @property
+    def choosing(self) -> bool: ...
+    def choose(self, step: Literal[-1, 0, 1]) -> None: ...
+    def stop_choosing(self) -> None: ...
+
+
+_OURS = frozenset(("send", "follow_up", "newline"))
+
+
+class ComposerArea(SafeTextArea):
+    """`writer` is told of the keys that are not text."""
+
+    DEFAULT_CSS = """
+    ComposerArea {
+        height: auto; min-height: 1; max-height: 33vh; width: 1fr;
+        border: none; padding: 0; background: transparent; color: $text; scrollbar-size-vertical: 1;
+        &:focus { border: none; }
+        & .text-area--placeholder { color: $text-muted; }
+    }
+    """
+    BINDING_GROUP_TITLE = "Composer"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "send", "Send", id="felan.composer.send"),
+        # Ctrl+T: every terminal sends it, and neither tmux, the text area nor flow control wants it.
+        Binding("ctrl+t", "follow_up", "Queue a follow-up", id="felan.composer.follow_up"),
+        Binding("ctrl+j,shift+enter", "newline", "New line", id="felan.composer.newline"),
+        Binding("tab", "choose", "Complete", id="felan.composer.complete", show=False),
+        Binding("escape", "stop_choosing", "Close the list", show=False),
+    ]
+
+    def __init__(self, writer: Writer, *, when: When = event_time, id: str | None = None) -> None:
+        super().__init__(id=id, compact=True)
+        self._writer = writer
+        self._when = when
+        self._guard = PasteGuard()
+        self._burst: list[str] = []
+        self._burst_timer: Timer | None = None
+        self._burst_seen = 0
+        self.folds = Folds()
+
+    # --- what stands here ---
+
+    @property
+    def draft(self) -> Draft:
+        """The text and its pastes."""
+        self.flush()
+        return self.folds.draft(self.text)
+
+    def set_draft(self, draft: Draft) -> None:
+        """Show a draft in place of what is there; the cursor goes to its end."""
+        self._burst.clear()
+        self.folds.clear()
+        self._put(self.folds.adopt(draft))
+
+    def put_before(self, draft: Draft) -> None:
+        """Show a draft before what is there, on lines of its own."""
+        self.flush()
+        present = self.text
+        text = self.folds.adopt(draft)
+        self._put(f"{text}\n{present}" if present else text)
+
+    def _put(self, text: str) -> None:
+        self.text = text
+        self.move_cursor(self.document.end)
+
+    def insert_paste(self, text: str) -> None:
+        """Put text in the place of the selection, as a paste would."""
+        text = clean_paste(text)
+        if is_large(text):
+            text = self.folds.fold(text)
+        if text:
+            self.replace(text, *self.selection, maintain_selection_offset=False)
+
+    # --- keys and pastes ---
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self.flush()
+        self._guard.pasted(self._when(event))
+        self.insert_paste(event.text)
+
+    async def _on_key(self, event: events.Key) -> None:
+        writes = "\n" if event.key == "enter" else "\t" if event.key == "tab" else event.character
+        if writes is not None and (event.is_printable or event.key in ("enter", "tab", "ctrl+j")):
+            at = self._when(event)
+            if self._guard.key(at):
+                self._take(event)
+                self._buffer("\n" if event.key == "ctrl+j" else writes)
+                return
+            if event.key == "enter" and self._guard.enter_is_newline(at):
+                self._take(event)
+                self.newline()
+                return
+        self.flush()
+        if event.is_printable:
+            if event.character in ("M", "m"):
+                self.call_next(self._drop_mouse_reports)
+            return
+        if event.key == "shift+\r":  # xterm's modifyOtherKeys; no binding can name it
+            self._take(event)
+            self.newline()
+        elif (action := self._bound(event.key)) in _OURS:
+            self._take(event)
+            self._act(action)
+        elif event.key == "enter":
+            # Bound to something else or to nothing: it may not become a new line by itself.
+            event.prevent_default()
+
+    @staticmethod
+    def _take(event: events.Event) -> None:
+        event.stop()
+        event.prevent_default()
+
+    def _bound(self, key: str) -> str:
+        """The action of ours that the key has, a keymap applied; or ""."""
+        active = self.screen.active_bindings.get(key)
+        return active.binding.action if active is not None and active.node is self else ""
+
+    def _act(self, action: str) -> None:
+        match action:
+            case "send":
+                self._writer.send()
+            case "follow_up":
+                self._writer.follow_up()
+            case _:
+                self.newline()
+
+    def newline(self) -> None:
+        """A line end in the place of the selection."""
+        self.flush()
+        self.replace("\n", *self.selection, maintain_selection_offset=False)
+        self.scroll_cursor_visible()
+
+    # Keys that arrive as fast as no one types are kept and put in together: one edit, and a large one folds.
+
+    def _buffer(self, text: str) -> None:
+        self._burst.append(text)
+        if self._burst_timer is None:
+            self._burst_timer = self.set_interval(FLUSH_SECONDS, self._flush_when_quiet)
+
+    def _flush_when_quiet(self) -> None:
+        if len(self._burst) == self._burst_seen:
+            self.flush()
+        self._burst_seen = len(self._burst)
+
+    def flush(self) -> None:
+        """Put in the text what a burst of keys has brought so far."""
+        if self._burst_timer is not None:
+            self._burst_timer.stop()
+            self._burst_timer = None
+        if not self._burst:
+            return
+        text = "".join(self._burst)
+        self._burst.clear()
+        self._burst_seen = 0
+        self.insert_paste(without_mouse_reports(text))
+        self._drop_mouse_reports()
+
+    def _drop_mouse_reports(self) -> None:
+        row, column = self.cursor_location
+        line = self.document.get_line(row)[:column]
+        start = max(0, column - 512)
+        cleaned = without_mouse_reports(line[start:])
+        if cleaned != line[start:]:
+            self.replace(cleaned, (row, start), (row, column), maintain_selection_offset=False)
+
+    # --- actions ---
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Copy without a selection, Ctrl+D on nothing, Tab and Esc without a list are the app's keys."""
+        match action:
+            case "copy" | "cut":
+                return not self.selection.is_empty
+            case "delete_right":
+                return bool(self.text)
+            case "choose" | "stop_choosing":
+                return self._writer.choosing
+            case _:
+                return True
+
+    def action_send(self) -> None:
+        """Send what is written."""
+        self._writer.send()
+
+    def action_follow_up(self) -> None:
+        """Queue what is written behind the turn that runs."""
+        self._writer.follow_up()
+
+    def action_newline(self) -> None:
+        """Begin a new line."""
+        self.newline()
+
+    def action_choose(self) -> None:
+        """Take the marked command."""
+        self._writer.choose(0)
+
+    def action_stop_choosing(self) -> None:
+        """Close the list of commands."""
+        self._writer.stop_choosing()
+
+    def action_cursor_up(self, select: bool = False) -> None:
+        """Up; in a list of commands and at the first row of the text the composer's."""
+        if not select and self._writer.choosing:
+            self._writer.choose(-1)
+        elif select or self._row > 0 or not self._writer.recall(-1):
+            super().action_cursor_up(select)
+
+    def action_cursor_down(self, select: bool = False) -> None:
+        """Down; in a list of commands and at the last row of the text the composer's."""
+        if not select and self._writer.choosing:
+            self._writer.choose(1)
+        elif select or self._row < self.wrapped_document.height - 1 or not self._writer.recall(1):
+            super().action_cursor_down(select)
+
+    @property
+    def _row(self) -> int:
+        return self.wrapped_document.location_to_offset(self.cursor_location).y
+
+    def action_delete_left(self) -> None:
+        """Backspace; a marker goes as one piece."""
+        if not self._delete_marker(before=True):
+            super().action_delete_left()
+
+    def action_delete_right(self) -> None:
+        """Delete; a marker goes as one piece."""
+        if not self._delete_marker(before=False):
+            super().action_delete_right()
+
+    def _delete_marker(self, *, before: bool) -> bool:
+        if not self.selection.is_empty:
+            return False
+        row, column = self.cursor_location
+        span = self.folds.marker_at(self.document.get_line(row), column, before=before)
+        if span is None:
+            return False
+        self.delete((row, span[0]), (row, span[1]), maintain_selection_offset=False)
+        return True
