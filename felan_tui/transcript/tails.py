@@ -211,6 +211,7 @@ class CodeTail(LineTail):
         self._code: list[str] = []
         self._size = 0
         self._kept: list[Row] = []
+        self._blanks = 0
         self._line = ""
         self._continued = False
         self._opened = not fenced
@@ -259,6 +260,13 @@ class CodeTail(LineTail):
         if self._fenced and not self._continued and self._closes(line):
             self._closed = True
             return
+        if not self._fenced and not line.strip():
+            # Empty lines belong to an indented block only when code follows them.
+            self._blanks += 1
+            return
+        for _ in range(self._blanks):
+            self._add("", whole=True)
+        self._blanks = 0
         self._add(line, whole=True)
         self._continued = False
 

@@ -227,7 +227,8 @@ class TranscriptView(Viewport, can_focus=True):
         self._draw(stack.index(entry))
         stack.estimate(stack.index(entry))
         first = stack.heights.top(stack.index(entry)) + entry.gap
-        if self._policy.on and first < stack.heights.total - self._page:
+        grows = entry.block.heavy(entry.expanded)
+        if self._policy.on and (grows or first < stack.heights.total - self._page):
             # Following would push the beginning of what was expanded out of sight.
             self._policy = self._policy.released()
         if not self._policy.on and 0 <= row_before < self._page:

@@ -59,6 +59,7 @@ class Viewport(ScrollView):
         self._asked = False
         self._placing = False
         self._shift = 0
+        self._seen = Size()
 
     def settled(self) -> None:
         """Called when what is visible was drawn and stands in its place."""
@@ -131,6 +132,7 @@ class Viewport(ScrollView):
         if width < 1 or not self.is_attached:
             return
         self._look()
+        self._seen = self.scrollable_content_region.size
         if stack.width != width:
             self._resize(width)
         mark = self._entry_at(self.scroll_offset.y)
@@ -261,6 +263,10 @@ class Viewport(ScrollView):
         super().watch_scroll_y(old_value, new_value)
         before, after = round(old_value), round(new_value)
         if self._placing or before == after:
+            return
+        if self._seen != self.scrollable_content_region.size:
+            # Textual moved it, to fit another size.
+            self._settle()
             return
         self._policy = self._policy.scrolled(before, after, self.max_scroll_y)
         self._anchor = None if self._policy.on else self._entry_at(after)

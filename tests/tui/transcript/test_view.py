@@ -1,0 +1,499 @@
+"""What a reader meets in the view: following, keeping the place, order, folding, the block cursor,
+selecting.
+"""
+
+import time
+from collections.abc import Callable
+
+import pytest
+from textual.app import App, ComposeResult
+from textual.geometry import Offset
+from textual.pilot import Pilot
+from textual.selection import Selection
+
+from felan_tui.transcript.blocks import BaseBlock, MarkdownBlock, OutcomeBlock, ThinkingBlock, UserBlock
+from felan_tui.transcript.diff import FileDiff
+from felan_tui.transcript.look import Look
+from felan_tui.transcript.rows import Row, wrap_text
+from felan_tui.transcript.tools import ToolBlock
+from felan_tui.transcript.view import TranscriptView
+from tests.tui.text import hostile
+
+
+class Transcript(App[None]):
+    CSS = "TranscriptView { height: 1fr; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[tuple[bool, int, str]] = []
+        self.toggled: list[tuple[str, bool]] = []
+        self.cursors: list[str | None] = []
+
+    def compose(self) -> ComposeResult:
+        yield TranscriptView()
+
+    @property
+    def view(self) -> TranscriptView:
+        return self.query_one(TranscriptView)
+
+    def on_transcript_view_follow_changed(self, message: TranscriptView.FollowChanged) -> None:
+        self.told.append((message.following, message.new_lines, message.mark))
+
+    def on_transcript_view_toggled(self, message: TranscriptView.Toggled) -> None:
+        self.toggled.append((message.block.key, message.expanded))
+
+    def on_transcript_view_cursor_moved(self, message: TranscriptView.CursorMoved) -> None:
+        self.cursors.append(message.block.key if message.block else None)
+
+
+class Counted(BaseBlock):
+    """A text that counts how often it is drawn."""
+
+    drawn = 0
+
+    def __init__(self, key: str, text: str, counter: list[str]) -> None:
+        self._key, self._text, self._counter = key, text, counter
+
+    @property
+    def key(self) -> str:
+        return self._key
+
+    def rows(self, width: int, look: Look, *, expanded: bool) -> list[Row]:
+        self._counter.append(self._key)
+        return wrap_text(self._text, look.text, width)
+
+    def estimate(self, width: int, *, expanded: bool) -> int:
+        return 1
+
+    def plain_text(self) -> str:
+        return self._text
+
+
+def screen(view: TranscriptView) -> list[str]:
+    return [view.render_line(y).text.rstrip() for y in range(view.size.height)]
+
+
+def fill(view: TranscriptView, count: int, text: str = "block") -> None:
+    for number in range(count):
+        view.put(UserBlock(f"b{number}", f"{text} {number}"), number)
+
+
+async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline, "it never came"
+        await pilot.pause(0.01)
+
+
+async def test_it_shows_the_end_and_follows_it() -> None:
+    app = Transcript()
+    async with app.run_test(size=(40, 10)) as pilot:
+        fill(app.view, 50)
+        await pilot.pause()
+        assert screen(app.view)[-1] == "  you     block 49"
+        app.view.put(UserBlock("new", "the newest"), 100)
+        await pilot.pause()
+        assert screen(app.view)[-1] == "  you     the newest"
+        assert app.view.following
+
+
+async def test_scrolling_up_releases_and_new_lines_are_counted_until_end() -> None:
+    app = Transcript()
+    async with app.run_test(size=(40, 10)) as pilot:
+        fill(app.view, 50)
+        await pilot.pause()
+        app.view.focus()
+        await pilot.press("up")
+        await pilot.pause()
+        assert not app.view.following
+        before = screen(app.view)
+        for number in range(6):
+            app.view.put(UserBlock(f"n{number}", "new"), 100 + number)
+        await pilot.pause()
+        assert screen(app.view) == before
+        assert app.view.new_lines == 12
+        assert app.told[-1] == (False, 12, "↓ 12 new")
+        await pilot.press("end")
+        await pilot.pause()
+        assert app.view.following
+        assert screen(app.view)[-1] == "  you     new"
+        assert app.told[-1] == (True, 0, "")
+
+
+async def test_the_wheel_releases_and_rolling_to_the_end_follows_again() -> None:
+    app = Transcript()
+    async with app.run_test(size=(40, 10)) as pilot:
+        fill(app.view, 50)
+        await pilot.pause()
+        app.view.scroll_relative(y=-6, animate=False)
+        await pilot.pause()
+        assert not app.view.following
+        for _ in range(4):
+            app.view.scroll_relative(y=3, animate=False)
+            await pilot.pause()
+        assert app.view.following
+
+
+async def test_a_streamed_message_does_not_move_what_is_read() -> None:
+    app = Transcript()
+    async with app.run_test(size=(40, 10)) as pilot:
+        fill(app.view, 30)
+        app.view.append_text("live", "markdown", "Some text\n\n", 100)
+        await pilot.pause()
+        app.view.scroll_relative(y=-5, animate=False)
+        await pilot.pause()
+        before = screen(app.view)
+        for number in range(40):
+            app.view.append_text("live", "markdown", f"paragraph {number}\n\n")
+        await until(pilot, lambda: app.view.new_lines > 60)
+        assert screen(app.view)[:6] == before[:6]
+        app.view.put(MarkdownBlock("live", "Some text, finished"), 100)
+        await pilot.pause()
+        assert screen(app.view)[:4] == before[:4]
+
+
+async def test_a_streamed_message_is_shown_and_then_replaced() -> None:
+    app = Transcript()
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.view.append_text("m", "markdown", "Hello **wor")
+        await pilot.pause()
+        assert screen(app.view)[0] == "  Hello **wor"
+        app.view.append_text("m", "markdown", "ld**")
+        await until(pilot, lambda: screen(app.view)[0] == "  Hello world")
+        app.view.put(MarkdownBlock("m", "Hello **world**!"), 5)
+        await pilot.pause()
+        assert screen(app.view)[0] == "  Hello world!"
+        assert len(app.view.blocks) == 1
+
+
+async def test_pieces_are_put_together_before_they_are_drawn() -> None:
+    app = Transcript()
+    now = [100.0]
+    async with app.run_test(size=(40, 10)) as pilot:
+        view = app.view
+        view._clock = lambda: now[0]  # pyright: ignore[reportPrivateUsage] time comes in by a parameter
+        settled: list[None] = []
+        original = view.settled
+        view.settled = lambda: (settled.append(None), original())[1]
+        view.append_text("m", "plain", "first ")
+        await pilot.pause()
+        drawn = len(settled)
+        for _ in range(100):
+            view.append_text("m", "plain", "x ")
+        await pilot.pause()
+        assert len(settled) <= drawn + 1
+
+
+async def test_blocks_stand_in_the_order_given_whenever_they_come() -> None:
+    app = Transcript()
+    async with app.run_test(size=(40, 20)) as pilot:
+        view = app.view
+        view.put(OutcomeBlock("c", "info", "third"), 3)
+        view.put(OutcomeBlock("a", "info", "first"), 1)
+        view.put(OutcomeBlock("b", "info", "second"), (2, 0))
+        view.put(OutcomeBlock("b2", "info", "second and a half"), (2, 1))
+        await pilot.pause()
+        assert [line.strip() for line in screen(view)[:4]] == [
+            "• first",
+            "• second",
+            "• second and a half",
+            "• third",
+        ]
+        view.put(OutcomeBlock("a", "info", "now last"), 9)
+        await pilot.pause()
+        assert [line.strip() for line in screen(view)[:4]][-1] == "• now last"
+        view.remove_block("b")
+        view.remove_block("never there")
+        await pilot.pause()
+        assert [block.key for block in view.blocks] == ["b2", "c", "a"]
+
+
+async def test_what_is_inserted_above_does_not_move_what_is_read() -> None:
+    app = Transcript()
+    async with app.run_test(size=(40, 10)) as pilot:
+        fill(app.view, 50)
+        await pilot.pause()
+        app.view.scroll_to(y=40)
+        await pilot.pause()
+        before = screen(app.view)
+        for number in range(5):
+            app.view.put(UserBlock(f"early{number}", "came late\nof two lines"), (3, number))
+        await pilot.pause()
+        assert screen(app.view) == before
+        app.view.remove_block("b1")
+        await pilot.pause()
+        assert screen(app.view) == before
+
+
+@pytest.mark.parametrize("width", [24, 90])
+async def test_a_resize_keeps_the_place_of_the_reader(width: int) -> None:
+    app = Transcript()
+    async with app.run_test(size=(50, 12)) as pilot:
+        words = " ".join(f"w{number}" for number in range(2000))
+        app.view.put(MarkdownBlock("long", words), 1)
+        fill(app.view, 20)
+        await pilot.pause()
+        app.view.scroll_to(y=100)
+        await pilot.pause()
+        first = screen(app.view)[0].split()[0]
+        await pilot.resize_terminal(width, 12)
+        await pilot.pause()
+        assert first in " ".join(screen(app.view)[:2]).split()
+        assert not app.view.following
+
+
+async def test_a_resize_at_the_end_stays_at_the_end() -> None:
+    app = Transcript()
+    async with app.run_test(size=(50, 12)) as pilot:
+        fill(app.view, 30, "words that wrap when it is narrow")
+        await pilot.pause()
+        await pilot.resize_terminal(26, 7)
+        await pilot.pause()
+        assert screen(app.view)[-1].split()[-1] == "29"
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert screen(app.view)[-1].split()[-1] == "29"
+        assert app.view.following
+
+
+async def test_a_card_expands_in_place_and_stays_so_when_it_is_put_again() -> None:
+    app = Transcript()
+    async with app.run_test(size=(40, 12)) as pilot:
+        view = app.view
+        fill(view, 20)
+        view.put(ToolBlock("tool", "make", "bash", output="one\ntwo\n"), 7)
+        await pilot.pause()
+        view.select_block("tool")
+        await pilot.pause()
+        row = next(y for y, line in enumerate(screen(view)) if "bash" in line)
+        view.action_toggle_block()
+        await pilot.pause()
+        assert screen(view)[row].startswith("▌ ● bash")
+        assert screen(view)[row + 1] == "▌ │ one"
+        view.put(ToolBlock("tool", "make", "bash", state="completed", output="one\ntwo\nthree\n"), 7)
+        await pilot.pause()
+        assert screen(view)[row + 3] == "▌ │ three"
+        view.toggle("tool")
+        await pilot.pause()
+        assert "one" not in "".join(screen(view))
+        assert app.toggled == [("tool", True), ("tool", False)]
+
+
+async def test_a_click_on_a_folded_line_expands_it() -> None:
+    app = Transcript()
+    async with app.run_test(size=(40, 12)) as pilot:
+        app.view.put(ThinkingBlock("t", "deep thoughts", 3), 1)
+        app.view.put(MarkdownBlock("m", "text"), 2)
+        await pilot.pause()
+        await pilot.click(TranscriptView, offset=(6, 0))
+        await pilot.pause()
+        assert screen(app.view)[1] == "▌ │ deep thoughts"
+        await pilot.click(TranscriptView, offset=(4, 3))
+        await pilot.pause()
+        assert app.view.cursor == "m"
+        assert app.toggled == [("t", True)]
+
+
+async def test_the_block_cursor_moves_by_blocks_and_brings_them_into_view() -> None:
+    app = Transcript()
+    async with app.run_test(size=(40, 10)) as pilot:
+        fill(app.view, 30)
+        await pilot.pause()
+        app.view.action_cursor_up()
+        assert app.view.cursor == "b29"
+        for _ in range(9):
+            app.view.action_cursor_up()
+        await pilot.pause()
+        assert app.view.cursor == "b20"
+        assert "▌ you     block 20" in screen(app.view)
+        assert not app.view.following
+        block = app.view.selected_block()
+        assert block is not None
+        assert app.view.copy_text(block.key) == "block 20"
+        for _ in range(20):
+            app.view.action_cursor_down()
+        await pilot.pause()
+        assert app.view.cursor == "b29"
+        assert "▌ you     block 29" in screen(app.view)
+        assert app.cursors[-1] == "b29"
+
+
+async def test_neighbouring_lines_stand_close_and_others_apart() -> None:
+    app = Transcript()
+    async with app.run_test(size=(40, 12)) as pilot:
+        view = app.view
+        view.put(ToolBlock("a", "x", "read", state="completed", output="o"), 1)
+        view.put(ToolBlock("b", "y", "read", state="completed"), 2)
+        view.put(MarkdownBlock("c", "text"), 3)
+        await pilot.pause()
+        assert screen(view)[:4] == ["  ✓ read  x", "  ✓ read  y", "", "  text"]
+        view.toggle("a")
+        await pilot.pause()
+        assert screen(view)[:6] == ["  ✓ read  x", "  │ o", "", "  ✓ read  y", "", "  text"]
+
+
+async def test_only_what_is_visible_is_drawn() -> None:
+    app = Transcript()
+    drawn: list[str] = []
+    async with app.run_test(size=(40, 10)) as pilot:
+        blocks = [(Counted(f"b{n}", "some words of a text " * 3, drawn), n) for n in range(3000)]
+        app.view.set_blocks(blocks)
+        await pilot.pause()
+        assert 0 < len(drawn) <= 20
+        drawn.clear()
+        app.view.scroll_relative(y=-1, animate=False)
+        await pilot.pause()
+        app.view.scroll_relative(y=-1, animate=False)
+        await pilot.pause()
+        assert len(drawn) <= 20
+        drawn.clear()
+        app.view.scroll_to(y=2000)
+        await pilot.pause()
+        assert 0 < len(drawn) <= 30
+        await pilot.resize_terminal(60, 10)
+        await pilot.pause()
+        assert len(drawn) <= 60
+        assert app.is_running
+
+
+async def test_scrolling_over_estimates_moves_by_as_much_as_was_asked() -> None:
+    app = Transcript()
+    drawn: list[str] = []
+    async with app.run_test(size=(40, 10)) as pilot:
+        for n in range(200):
+            app.view.put(Counted(f"b{n}", "\n".join(f"b{n} l{line}" for line in range(n % 7 + 1)), drawn), n)
+        await pilot.pause()
+        await pilot.resize_terminal(41, 10)
+        await pilot.pause()
+        for _ in range(20):
+            before = screen(app.view)
+            app.view.scroll_relative(y=-3, animate=False)
+            await pilot.pause()
+            assert screen(app.view)[3:] == before[:-3]
+
+
+async def test_a_heavy_block_is_drawn_in_a_thread_behind_a_draft() -> None:
+    app = Transcript()
+    text = "**bold** word\n\n" * 2000
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.view.put(MarkdownBlock("m", text), 1)
+        await pilot.pause()
+        assert screen(app.view)[-1] or screen(app.view)[-2]
+        await until(pilot, lambda: "  bold word" in screen(app.view))
+        assert app.view.following
+
+
+async def test_a_long_live_message_is_kept_until_its_final_form_is_there() -> None:
+    app = Transcript()
+    text = "**bold** word\n\n" * 2000
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.view.append_text("m", "markdown", text)
+        await until(pilot, lambda: "  bold word" in screen(app.view))
+        app.view.put(MarkdownBlock("m", text), 1)
+        await pilot.pause()
+        assert "  bold word" in screen(app.view)
+        assert "**" not in "".join(screen(app.view))
+
+
+async def test_a_large_diff_is_compared_off_the_frame() -> None:
+    app = Transcript()
+    old = "".join(f"line {n} of a file\n" for n in range(3000))
+    block = ToolBlock("t", "a.py", "edit", diffs=(FileDiff("a.py", old, old.replace("7", "seven")),))
+    async with app.run_test(size=(60, 10)) as pilot:
+        app.view.put(block, 1)
+        await pilot.pause()
+        app.view.toggle("t")
+        await until(pilot, lambda: "a.py  +" in "".join(screen(app.view)))
+
+
+async def test_text_is_selected_and_copied_without_decoration() -> None:
+    app = Transcript()
+    async with app.run_test(size=(40, 12)) as pilot:
+        app.view.put(MarkdownBlock("m", "> quoted 漢字 words\n\n```\ncode here\n```"), 1)
+        await pilot.pause()
+        found = app.view.get_selection(Selection(Offset(0, 0), Offset(40, 5)))
+        assert found is not None
+        assert found[0] == "quoted 漢字 words\n\ncode here"
+        assert app.view.get_selection(Selection(Offset(2, 0), Offset(8, 0))) == ("quoted", "\n")
+        await pilot.mouse_down(TranscriptView, offset=(4, 0))
+        await pilot.hover(TranscriptView, offset=(13, 0))
+        await pilot.mouse_up(TranscriptView, offset=(13, 0))
+        await pilot.pause()
+        assert (app.screen.get_selected_text() or "").startswith("quoted")
+
+
+async def test_another_theme_is_drawn_at_once() -> None:
+    app = Transcript()
+    async with app.run_test(size=(40, 12)) as pilot:
+        app.view.put(OutcomeBlock("o", "failed", "x"), 1)
+        await pilot.pause()
+        before = [segment.style for segment in app.view.render_line(0)]
+        app.theme = "textual-light"
+        await pilot.pause()
+        assert [segment.style for segment in app.view.render_line(0)] != before
+
+
+async def test_clear_and_set_blocks_start_anew_and_keep_what_was_expanded() -> None:
+    app = Transcript()
+    async with app.run_test(size=(40, 12)) as pilot:
+        view = app.view
+        tool = ToolBlock("t", "x", "bash", output="out")
+        view.put(tool, 1)
+        view.toggle("t")
+        await pilot.pause()
+        view.set_blocks([(UserBlock("u", "first"), 0), (tool, 1)])
+        await pilot.pause()
+        assert view.is_expanded("t")
+        assert "  │ out" in screen(view)
+        view.clear()
+        await pilot.pause()
+        assert view.blocks == []
+        assert not any(screen(view))
+        assert view.selected_block() is None
+
+
+async def test_blocks_may_be_put_before_the_view_is_on_the_screen() -> None:
+    class Early(Transcript):
+        def compose(self) -> ComposeResult:
+            view = TranscriptView()
+            view.put(UserBlock("u", "early"), 1)
+            yield view
+
+    app = Early()
+    async with app.run_test(size=(40, 12)) as pilot:
+        await pilot.pause()
+        assert screen(app.view)[0] == "  you     early"
+
+
+async def test_hostile_text_is_harmless_on_the_strips() -> None:
+    app = Transcript()
+    async with app.run_test(size=(40, 60)) as pilot:
+        for number, text in enumerate(hostile.SHORT.values()):
+            app.view.put(MarkdownBlock(f"m{number}", text), (number, 0))
+            app.view.put(ToolBlock(f"t{number}", text, text, output=text, opens=True), (number, 1))
+            app.view.append_text(f"l{number}", "markdown", text, (number, 2))
+        await pilot.pause(0.1)
+        total = app.view.virtual_size.height
+        for top in range(0, total, 50):
+            app.view.scroll_to(y=top)
+            await pilot.pause()
+            for y in range(60):
+                assert not hostile.harmful(app.view.render_line(y).text)
+                assert all(
+                    segment.style is None or "@click" not in segment.style.meta
+                    for segment in app.view.render_line(y)
+                )
+
+
+async def test_two_thousand_blocks_stay_quick() -> None:
+    app = Transcript()
+    async with app.run_test(size=(80, 24)) as pilot:
+        fill(app.view, 2000)
+        await pilot.pause()
+        started = time.thread_time()
+        for number in range(50):
+            app.view.put(UserBlock(f"n{number}", "new"), 5000 + number)
+            app.view._settle()  # pyright: ignore[reportPrivateUsage] without the pilot, which waits for all widgets
+            for y in range(24):
+                app.view.render_line(y)
+        assert (time.thread_time() - started) / 50 < 0.02
