@@ -101,7 +101,7 @@ class OutputLog:
     @property
     def full(self) -> bool:
         """More than the bounds allow is kept, because of `hold`: nothing is to be added now."""
-        return len(self._lines) > self._max_lines or self._weight > self._max_bytes
+        return self.hold is not None and self._too_much(0)
 
     def line(self, number: int) -> Line:
         """A line that is kept. IndexError."""
@@ -134,7 +134,7 @@ class OutputLog:
     def trim(self) -> None:
         """Drops the oldest slices that are too many."""
         dropped = 0
-        while self.full_after(dropped) and len(self._slices) > 1:
+        while self._too_much(dropped) and len(self._slices) > 1:
             until = self._slices[1].line
             if self.hold is not None and until > self.hold:
                 break
@@ -146,8 +146,8 @@ class OutputLog:
             del self._lines[:dropped]
             self.first += dropped
 
-    def full_after(self, dropped: int) -> bool:
-        """Whether it is too much still when so many of the oldest lines are gone."""
+    def _too_much(self, dropped: int) -> bool:
+        """Whether more is kept than the bounds allow when so many of the oldest lines are gone."""
         return len(self._lines) - dropped > self._max_lines or self._weight > self._max_bytes
 
     def _gap(self, offset: int) -> None:

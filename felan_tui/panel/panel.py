@@ -6,7 +6,7 @@ it, and output comes through an `OutputSource`.
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 from textual import events
 from textual.app import ComposeResult
@@ -14,6 +14,7 @@ from textual.binding import Binding
 from textual.containers import Container
 from textual.message import Message
 from textual.timer import Timer
+from textual.worker import Worker
 
 from felan_core.protocol.session import ProcessRow
 from felan_tui.panel import words
@@ -51,6 +52,15 @@ Signal = Literal["int", "term", "kill"]
 def now_ms() -> int:
     """Milliseconds since the epoch."""
     return int(time.time() * 1000)
+
+
+class _Answer(NamedTuple):
+    """What came of a stop: the host's answer for a process, or else our words. `at` in milliseconds."""
+
+    at: int
+    text: str = ""
+    process_id: str | None = None
+    signal: Signal = "term"
 
 
 class ProcessPanel(Container):
@@ -141,7 +151,9 @@ class ProcessPanel(Container):
         self._follower: Follower | None = None
         self._stopping = Stopping()
         self._sent: tuple[str, Signal] | None = None
-        self._said: tuple[str, str, int] | None = None
+        self._said: _Answer | None = None
+        self._unlisted: str | None = None
+        self._reading: Worker[None] | None = None
         self._visible = False
         self._timer: Timer | None = None
 
@@ -169,7 +181,10 @@ class ProcessPanel(Container):
     def set_processes(self, rows: Sequence[ProcessRow]) -> None:
         """All processes of the session, in the order in which they were started."""
         before = self._list.chosen
-        chosen = before if any(row.id == before for row in rows) else None
+        listed = any(row.id == before for row in rows)
+        chosen = before if listed or before == self._unlisted else None
+        if listed:
+            self._unlisted = None
         if chosen is None and rows:
             running = [row for row in rows if row.state == "running"]
             chosen = (running or list(rows))[-1].id
@@ -183,6 +198,7 @@ class ProcessPanel(Container):
         """Shows the output of a process, also of one that is not listed yet."""
         if process_id == self._list.chosen:
             return
+        self._unlisted = process_id if self._list.row(process_id) is None else None
         self._list.show(self._list.rows, process_id)
         self._open()
         self._tell()
@@ -191,13 +207,13 @@ class ProcessPanel(Container):
         """A stop was answered: the state in which the process is now."""
         signal = self._sent[1] if self._sent and self._sent[0] == process_id else "term"
         self._sent = None
-        self._said = process_id, f"{signal} {state_text}", self._now()
+        self._said = _Answer(self._now(), state_text, process_id, signal)
         self._tell()
 
     def stop_failed(self, text: str) -> None:
         """A stop was refused, or the host is gone."""
         self._sent = None
-        self._said = "", f"not stopped: {safe_line(text).strip()}", self._now()
+        self._said = _Answer(self._now(), f"not stopped: {safe_line(text).strip()}")
         self._tell()
 
     def focus(self, scroll_visible: bool = True) -> Self:
@@ -218,14 +234,16 @@ class ProcessPanel(Container):
         if self._follower is not None:
             self._follower.show(False)
             self._follower = None
-            self.workers.cancel_group(self, "output")
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
         if log is None or self._source is None or self._list.chosen is None:
             return
         self._follower = Follower(
             self._source, self._list.chosen, log, changed=self._output_changed, clock=self._clock
         )
         self._follower.show(self._visible)
-        self.run_worker(self._follower.run(), group="output", exclusive=True)
+        self._reading = self.run_worker(self._follower.run(), group="output")
 
     def _output_changed(self) -> None:
         self._output.grew()
@@ -267,11 +285,11 @@ class ProcessPanel(Container):
         now = self._now()
         row = self._list.row(self._stopping.process_id)
         if row is not None and self._stopping.asks(now):
-            self._show_line(words.ask_words(row), "$text-warning", width)
+            self._show_line(words.ask_words(row, width), "$text-warning", width)
         elif self._sent is not None and (sent := self._list.row(self._sent[0])) is not None:
             self._show_line(words.sent_words(sent, self._sent[1]), "$text-warning", width)
-        elif self._said is not None and now - self._said[2] < SAID_MS:
-            self._show_line(self._answer(now), "$text", width)
+        elif self._said is not None and now - self._said.at < SAID_MS:
+            self._show_line(self._answer(self._said, now), "$text", width)
         else:
             self._said = None
             right = self._follow_words()
@@ -283,13 +301,10 @@ class ProcessPanel(Container):
     def _show_line(self, text: str, style: str, width: int) -> None:
         self._line.show((cut(text, width), style))
 
-    def _answer(self, now: int) -> str:
-        assert self._said is not None
-        process_id, text, _ = self._said
-        if not process_id:
-            return text
-        signal, _, state = text.partition(" ")
-        return words.stopped_words(self._list.row(process_id), state, signal, now)
+    def _answer(self, said: _Answer, now: int) -> str:
+        if said.process_id is None:
+            return said.text
+        return words.stopped_words(self._list.row(said.process_id), said.text, said.signal, now)
 
     def _follow_words(self) -> str:
         if self._output.following:
@@ -317,7 +332,7 @@ class ProcessPanel(Container):
         if row.state == "running":
             self._request(row.id, "int")
         else:
-            self._said = "", f"{words.title_of(row)}: {words.ending(row, self._now())}", self._now()
+            self._said = _Answer(self._now(), f"{words.title_of(row)}: {words.ending(row, self._now())}")
         self._tell()
 
     def _request(self, process_id: str, signal: Signal) -> None:

@@ -126,12 +126,14 @@ def trouble_words(trouble: str, seconds: float) -> str:
     return f"the output cannot be read: {trouble} · again in {span(seconds + 0.99)}"
 
 
-def ask_words(row: ProcessRow) -> str:
-    """The question before a stop."""
-    name = cut(title_of(row), 24)
+def ask_words(row: ProcessRow, width: int) -> str:
+    """The question before a stop, in `width` cells; the name gives way, never what is asked."""
     if row.state == "running":
-        return f"stop {name} (TERM, then KILL, whole group)? press x again"
-    return f"{name} has ended; stop what is left of its group (TERM, then KILL)? press x again"
+        before, after = "stop", " (TERM, then KILL, whole group)? press x again"
+    else:
+        before, after = "stop what is left of", " (TERM, then KILL)? press x again"
+    room = min(24, width - cell_len(before) - cell_len(after) - 1)
+    return f"{before} {cut(title_of(row), room)}{after}" if room >= 3 else before + after
 
 
 def sent_words(row: ProcessRow, signal: str) -> str:
