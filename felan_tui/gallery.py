@@ -64,6 +64,10 @@ class Gallery(App[None]):
         yield self._said
 
     async def on_mount(self) -> None:
+        await self.show_sample()
+
+    async def show_sample(self) -> None:
+        """Show what `sample` names."""
         self.stack.show(self.interactions)
         await self.above.show(self.elements)
         await self.side.show(self.elements)

@@ -60,8 +60,13 @@ async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
     raise AssertionError(f"never came true; the screen:\n{text(pilot.app)}")
 
 
+async def shows(pilot: Pilot[None], *words: str) -> None:
+    """Wait until all of the words are on the screen."""
+    await until(pilot, lambda: all(one in text(pilot.app) for one in words))
+
+
 async def go(pilot: Pilot[None], clock: Clock) -> None:
     """Go to the card with the key for it, and wait out the time in which nothing counts."""
     await pilot.press("f2")
-    await pilot.pause()
+    await until(pilot, lambda: pilot.app.focused is not None)
     clock.wait(1)

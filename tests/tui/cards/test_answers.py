@@ -8,7 +8,7 @@ from felan_core.protocol.interactions import validate_interaction_answer
 from felan_tui.cards.messages import Answered, Left, OpenSubject
 from felan_tui.cards.whole import WholeSubject
 from felan_tui.gallery import Gallery
-from tests.tui.cards.looking import SIZES, Clock, gallery, go, lines, text, told, until
+from tests.tui.cards.looking import SIZES, Clock, gallery, go, lines, shows, text, told, until
 
 
 async def answered(pilot: Pilot[None], app: Gallery) -> dict[str, Any]:
@@ -24,9 +24,8 @@ async def answered(pilot: Pilot[None], app: Gallery) -> dict[str, Any]:
 async def test_an_approval_shows_what_would_be_done_and_the_options_by_digit(size: tuple[int, int]) -> None:
     app, _ = gallery("approval")
     async with app.run_test(size=size) as pilot:
-        await pilot.pause()
-        shown = text(app)
-        for words in (
+        await shows(
+            pilot,
             "approve · bash",
             "Push the branch",
             "git push --force origin fix/login",
@@ -39,23 +38,24 @@ async def test_an_approval_shows_what_would_be_done_and_the_options_by_digit(siz
             "waiting 0:07",
             "the owner may answer",
             "F2 goes here to answer",
-        ):
-            assert words in shown
+        )
         assert app.focused is None
         assert len([line for line in lines(app) if line.strip()]) <= size[1] // 2 + 1
 
 
-@pytest.mark.parametrize(("key", "option"), [("1", "once"), ("2", "always"), ("3", "no"), ("4", "never")])
-async def test_a_digit_chooses_in_the_order_shown(key: str, option: str) -> None:
+async def test_a_digit_chooses_in_the_order_shown() -> None:
     app, clock = gallery("approval")
     async with app.run_test() as pilot:
         await go(pilot, clock)
-        await pilot.press(key)
-        assert await answered(pilot, app) == {"option": option}
-        await pilot.press(key)
-        await pilot.pause()
-        assert len(told(app, Answered)) == 1
-        assert "sending…" in text(app)
+        for key, option in (("1", "once"), ("2", "always"), ("3", "no"), ("4", "never")):
+            await pilot.press(key)
+            assert await answered(pilot, app) == {"option": option}
+            await shows(pilot, "sending…")
+            await pilot.press(key)
+            await pilot.pause()
+            assert len(told(app, Answered)) == 1
+            app.told.clear()
+            app.stack.reject("a-1", "once more")
 
 
 async def test_enter_chooses_nothing_until_somebody_moved_to_an_option() -> None:
@@ -124,26 +124,26 @@ async def test_a_long_command_is_opened_whole() -> None:
 async def test_a_diff_shows_what_goes_and_what_comes() -> None:
     app, _ = gallery("approval-diff")
     async with app.run_test(size=(160, 48)) as pilot:
-        await pilot.pause()
-        for words in (
+        await shows(
+            pilot,
             "approve · edit",
             "tests/test_login.py",
             "- def wait():",
             "+ def wait(clock):",
             "+     clock.advance(3)",
-        ):
-            assert words in text(app)
+        )
 
 
-@pytest.mark.parametrize(("key", "confirmed"), [("y", True), ("1", True), ("n", False), ("2", False)])
-async def test_a_confirmation_is_yes_or_no(key: str, confirmed: bool) -> None:
+async def test_a_confirmation_is_yes_or_no() -> None:
     app, clock = gallery("confirm")
     async with app.run_test() as pilot:
         await go(pilot, clock)
-        for words in ("Delete the branch?", "It is not merged.", "[1] yes", "[2] no"):
-            assert words in text(app)
-        await pilot.press(key)
-        assert await answered(pilot, app) == {"confirmed": confirmed}
+        await shows(pilot, "Delete the branch?", "It is not merged.", "[1] yes", "[2] no")
+        for key, confirmed in (("y", True), ("1", True), ("n", False), ("2", False)):
+            await pilot.press(key)
+            assert await answered(pilot, app) == {"confirmed": confirmed}
+            app.told.clear()
+            app.stack.reject("c-1", "once more")
 
 
 async def test_a_selection_takes_a_digit() -> None:

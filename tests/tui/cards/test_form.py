@@ -7,7 +7,7 @@ from felan_tui.cards.card import InteractionCard
 from felan_tui.cards.form import FormCard
 from felan_tui.cards.messages import Answered
 from felan_tui.gallery import Gallery
-from tests.tui.cards.looking import SIZES, gallery, go, text, told, until
+from tests.tui.cards.looking import SIZES, gallery, go, shows, text, told, until
 
 
 def answer(app: Gallery) -> dict[str, Any]:
@@ -26,8 +26,8 @@ def form_card(app: Gallery) -> FormCard:
 async def test_a_form_shows_labels_help_required_marks_and_its_buttons(size: tuple[int, int]) -> None:
     app, _ = gallery("form")
     async with app.run_test(size=size) as pilot:
-        await pilot.pause()
-        for words in (
+        await shows(
+            pilot,
             "fill in · Release",
             "What is released is tagged and pushed.",
             "Version * required  as 1.2.3",
@@ -36,8 +36,7 @@ async def test_a_form_shows_labels_help_required_marks_and_its_buttons(size: tup
             "[ Release it ]  [ Not now ]",
             "F2 goes here to answer",
             "waiting 0:07",
-        ):
-            assert words in text(app)
+        )
 
 
 async def test_a_form_is_filled_in_with_the_keyboard_alone_and_defaults_are_sent() -> None:

@@ -8,7 +8,7 @@ from felan_tui.cards.card import InteractionCard
 from felan_tui.cards.messages import Answered, AskAgain, Left
 from felan_tui.cards.stack import LINGER
 from felan_tui.gallery_samples import interaction
-from tests.tui.cards.looking import SIZES, gallery, go, text, told, until
+from tests.tui.cards.looking import SIZES, gallery, go, shows, text, told, until
 
 
 def resolved(
@@ -22,12 +22,8 @@ def resolved(
 async def test_one_card_is_whole_and_the_others_are_counted(size: tuple[int, int]) -> None:
     app, _ = gallery("stack")
     async with app.run_test(size=size) as pilot:
-        await pilot.pause()
-        shown = text(app)
-        assert "+2 more waiting  Ctrl+N shows the next" in shown
-        assert "git push --force" in shown
-        assert "[1] allow once" in shown
-        assert ("? fill in · Release" in shown) == (size[1] >= 24)
+        await shows(pilot, "+2 more waiting  Ctrl+N shows the next", "git push --force", "[1] allow once")
+        assert ("? fill in · Release" in text(app)) == (size[1] >= 24)
         assert app.stack.size.height <= size[1] // 2
         assert app.stack.waiting == 3
 
@@ -88,8 +84,7 @@ async def test_a_folded_card_goes_away_by_itself(monkeypatch: pytest.MonkeyPatch
 async def test_a_card_whose_agent_is_gone_is_asked_again_with_one_key() -> None:
     app, clock = gallery("gone")
     async with app.run_test() as pilot:
-        await pilot.pause()
-        assert "✗ cancelled: the agent that asked is gone  r asks again" in text(app)
+        await shows(pilot, "✗ cancelled: the agent that asked is gone  r asks again")
         await pilot.press("r")
         assert told(app, AskAgain) == []
         await go(pilot, clock)
@@ -152,9 +147,7 @@ async def test_the_waiting_time_goes_on_without_a_layout() -> None:
 async def test_resizing_keeps_the_options_on_the_screen() -> None:
     app, _ = gallery("approval-long")
     async with app.run_test(size=(160, 48)) as pilot:
-        await pilot.pause()
-        assert "echo line 10" in text(app)
+        await shows(pilot, "echo line 10")
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: "echo line 10" not in text(app))
-        assert "[5] reject, say why" in text(app)
-        assert "o opens it whole" in text(app)
+        await shows(pilot, "[5] reject, say why", "o opens it whole")

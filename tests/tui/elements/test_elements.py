@@ -12,7 +12,7 @@ from felan_tui.elements.view import ViewPanel
 from felan_tui.gallery import Gallery
 from felan_tui.gallery_samples import COLUMNS, ELEMENTS, HOSTILE, element
 from felan_tui.text.cells import cell_len
-from tests.tui.cards.looking import SIZES, Clock, gallery, lines, text, until
+from tests.tui.cards.looking import SIZES, Clock, gallery, lines, shows, text, until
 from tests.tui.text.hostile import ESCAPES, FORBIDDEN, INVISIBLE, MARKUP
 
 
@@ -45,12 +45,9 @@ async def test_status_lines_tell_their_tone_by_a_sign_and_leave_out_the_hosts_ow
 ) -> None:
     app, _ = gallery("status")
     async with app.run_test(size=size) as pilot:
-        await pilot.pause()
-        shown = text(app)
-        assert "✗ 3 tests fail" in shown
-        assert "✓ CI: build is green" in shown
-        assert "· [red]x[/red] [/x] [@click=app.quit]q[/] txt.exe 日本" in shown
-        assert "the host's own" not in shown
+        await shows(pilot, "✗ 3 tests fail", "✓ CI: build is green")
+        assert "· [red]x[/red] [/x] [@click=app.quit]q[/] txt.exe 日本" in text(app)
+        assert "the host's own" not in text(app)
 
 
 async def test_more_statuses_than_fit_are_counted_and_those_that_go_away_leave_nothing() -> None:
@@ -69,9 +66,8 @@ async def test_more_statuses_than_fit_are_counted_and_those_that_go_away_leave_n
 async def test_progress_shows_bar_share_and_amounts_and_how_it_ended(size: tuple[int, int]) -> None:
     app, _ = gallery("progress")
     async with app.run_test(size=size) as pilot:
-        await pilot.pause()
-        shown = text(app)
-        for words in (
+        await shows(
+            pilot,
             "● Download  ━",
             "25% · 2.9 MiB of 11.4 MiB",
             "1,234 files",
@@ -79,8 +75,7 @@ async def test_progress_shows_bar_share_and_amounts_and_how_it_ended(size: tuple
             "done",
             "✗ Upload",
             "failed",
-        ):
-            assert words in shown
+        )
 
 
 async def test_progress_tells_its_rate_and_the_time_left() -> None:
@@ -147,20 +142,17 @@ async def test_a_document_is_rendered_by_what_was_given_scrolls_and_keeps_its_pl
 async def test_a_table_stands_in_columns_with_wide_characters(size: tuple[int, int]) -> None:
     app, _ = gallery("view")
     async with app.run_test(size=size) as pilot:
-        await pilot.pause()
+        await shows(pilot, "4 of 120")
         rows = [line for line in lines(app) if "2023-11-1" in line]
         assert len(rows) == 4
         assert len({cell_len(row[: row.index("2023-11-1")]) for row in rows}) == 1
         assert any("日本語のファイル.py" in row for row in rows)
-        assert "4 of 120" in text(app)
 
 
 async def test_a_list_leads_with_its_first_column_and_says_that_row_actions_are_not_there_yet() -> None:
     app, _ = gallery("view-list")
     async with app.run_test() as pilot:
-        await pilot.pause()
-        assert "a.py · Size: 1,200 · OK: ✓ yes" in text(app)
-        assert "actions on a row are not there yet" in text(app)
+        await shows(pilot, "a.py · Size: 1,200 · OK: ✓ yes", "actions on a row are not there yet")
 
 
 async def test_a_view_scrolls_its_rows_under_a_header_that_stays() -> None:
