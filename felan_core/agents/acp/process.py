@@ -12,6 +12,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -174,13 +175,26 @@ def argv_of(command: str, cwd: str, environ: Mapping[str, str]) -> list[str]:
     return [os.path.abspath(found), *words[1:]]
 
 
+def _dying_with_us(argv: list[str]) -> list[str]:
+    """``argv`` so that the agent gets a TERM when this program dies, also by a SIGKILL.
+
+    Some agents do not mind the end of their input: one that nobody ends would go on with its turn, beside the
+    one that the next host starts. ``setpriv`` sets the kernel's parent-death signal and becomes the agent;
+    Python could do that between fork and exec alone, which is not safe in a program with threads.
+    """
+    guard = shutil.which("setpriv", path="/usr/bin:/bin") if sys.platform == "linux" else None
+    if guard is None or os.path.basename(os.path.realpath(guard)) != "setpriv":  # busybox' has no such option
+        return argv
+    return [guard, "--pdeathsig", "TERM", "--", *argv]
+
+
 def _start(command: str, cwd: str, environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
     if not os.path.isabs(cwd) or not os.path.isdir(cwd):
         raise AgentGone(f"The session's folder is not there: {cwd}.")
     argv = argv_of(command, cwd, environ)
     try:
         return subprocess.Popen(
-            argv,
+            _dying_with_us(argv),
             cwd=cwd,
             env=environ,
             stdin=subprocess.PIPE,

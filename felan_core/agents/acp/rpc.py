@@ -107,7 +107,7 @@ class Connection:
             await self._send({"id": number, "method": method, "params": params})
             return await answer
         except asyncio.CancelledError:
-            if not answer.done():
+            if answer.cancelled() or not answer.done():
                 self.notify("$/cancel_request", {"requestId": number})
             raise
         finally:

@@ -1,5 +1,6 @@
 import asyncio
 import os
+import shutil
 import signal
 import sys
 import time
@@ -9,9 +10,10 @@ import pytest
 
 from felan_core.agents.acp.life import Times
 from felan_core.agents.backend import AgentGone
-from tests.core.agents.acp.conftest import Stage
+from tests.core.agents.acp.conftest import HARNESS, Stage
 from tests.harness.acp.recorder import Question
 
+ROOT = HARNESS.parents[2]
 IMPATIENT = Times(handshake=0.5, cancel=0.3, patience=0.3, drain=0.2)
 
 
@@ -229,6 +231,41 @@ async def test_a_program_of_the_folder_is_found_by_its_relative_path(stage: Stag
     with pytest.raises(AgentGone, match="exited with code 5") as caught:
         await stage.backend.start(None)
     assert caught.value.details == "no acp here"
+
+
+HOST = """
+import asyncio, sys
+from felan_core.agents.acp.backend import AcpBackend
+from felan_core.agents.backend import Turn
+from tests.harness.acp.recorder import RecordingSession
+
+async def main():
+    session = RecordingSession(cwd=sys.argv[1])
+    backend = AcpBackend(session, sys.argv[2])
+    await backend.start(None)
+    turn = asyncio.create_task(backend.turn(Turn(run="r", text="go")))
+    await session.until(session.said)
+    print(backend._life._process.pid, flush=True)
+    await turn
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or not shutil.which("setpriv"), reason="no parent-death signal here"
+)
+async def test_an_agent_that_minds_no_end_of_input_dies_with_a_host_that_is_killed(tmp_path: Path) -> None:
+    agent = f"{sys.executable} -S -E {HARNESS / 'scripted.py'} silent_on_cancel"
+    host = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", HOST, str(tmp_path), agent, stdout=asyncio.subprocess.PIPE, cwd=ROOT
+    )
+    assert host.stdout is not None
+    pid = int(await asyncio.wait_for(host.stdout.readline(), 30))
+    assert is_there(pid)
+    host.kill()
+    await host.wait()
+    assert await gone(pid)
 
 
 def children() -> list[int]:

@@ -67,7 +67,7 @@ async def test_one_turn_with_all_of_it(demo: Demo) -> None:
     await demo.session.until(lambda: demo.session.named("offer"))
 
 
-async def test_permissions_answered_and_cancelled_in_one_life_of_the_agent(demo: Demo) -> None:
+async def test_permissions_answered_and_cancelled_and_a_question_after_the_turn(demo: Demo) -> None:
     await demo.start()
     for effect, state, shown in (
         ("allow_once", "completed", "hi\n"),
@@ -91,9 +91,15 @@ async def test_permissions_answered_and_cancelled_in_one_life_of_the_agent(demo:
     assert await turn == "cancelled"
     assert await demo.turn("echo again") == "completed"
     assert demo.session.said().endswith("echo: again")
+    assert await demo.turn("noise") == "completed"
+    asked = len(demo.session.questions)
+    assert await demo.turn("late") == "completed"
+    (await demo.session.question(asked)).choose("allow_once")
+    await demo.session.until(lambda: list(demo.session.tools.values())[-1]["state"] == "completed")
+    assert "[late] " in demo.session.said()
 
 
-async def test_a_crash_and_a_new_life_with_the_same_memory(demo: Demo) -> None:
+async def test_a_crash_and_new_lives_with_the_same_memory_resumed_and_loaded(demo: Demo) -> None:
     await demo.start()
     assert await demo.turn("echo one") == "completed"
     with pytest.raises(AgentGone, match="Demo agent exited with code 3") as caught:
@@ -103,26 +109,11 @@ async def test_a_crash_and_a_new_life_with_the_same_memory(demo: Demo) -> None:
     assert demo.stage.traffic.sent("session/resume")
     assert await demo.turn("echo two") == "completed"
 
-
-async def test_an_agent_that_can_only_load_replays_and_nothing_of_it_is_shown_again(demo: Demo) -> None:
-    await demo.start()
-    await demo.turn("echo before")
     await demo.stage.backend.close()
     seen = len(demo.session.calls)
     demo.put_up("--load-only")
     assert await demo.start(demo.session.memory) is True
     assert demo.stage.traffic.sent("session/load")
-    await demo.turn("echo after")
-    assert "".join(call.text for call in demo.session.calls[seen:] if call.name == "text") == "echo: after"
-
-
-async def test_noise_on_its_output_and_a_question_after_the_turn(demo: Demo) -> None:
-    await demo.start()
-    assert await demo.turn("noise") == "completed"
-    assert await demo.turn("late") == "completed"
-    demo.session.rule = obliging
-    question = await demo.session.question()
-    if not question.reply.done():
-        question.choose("allow_once")
-    await demo.session.until(lambda: demo.card("Run `echo hi`")["state"] == "completed")
-    assert "[late] " in demo.session.said()
+    await demo.turn("echo three")
+    shown = "".join(call.text for call in demo.session.calls[seen:] if call.name == "text")
+    assert shown == "echo: three", "what was replayed is not shown again"
