@@ -23,19 +23,22 @@ class History:
     """Pure. `older` and `newer` walk through it; what stood in the composer before is the newest of all."""
 
     def __init__(self, entries: Iterable[Draft] = ()) -> None:
-        self._entries = list(entries)
+        # By what they say, so that the same words again are one entry, where they were said last.
+        self._entries: dict[object, Draft] = {}
+        self._walk: list[Draft] = []
         self._at: int | None = None
         self._present = Draft()
+        self.load(entries)
 
     @property
     def entries(self) -> list[Draft]:
         """Oldest first."""
-        return list(self._entries)
+        return list(self._entries.values())
 
     def load(self, earlier: Iterable[Draft]) -> None:
         """Entries of earlier runs, before those of this one."""
-        known = self._entries
-        self._entries = []
+        known = self.entries
+        self._entries = {}
         for entry in [*earlier, *known]:
             self._append(entry)
         self.rest()
@@ -49,21 +52,22 @@ class History:
         return True
 
     def _append(self, draft: Draft) -> None:
-        # The same words again are one entry, where they were said last.
-        self._entries = [entry for entry in self._entries if entry != draft]
-        self._entries.append(draft)
-        del self._entries[:-MAX_ENTRIES]
+        key = (draft.text, *draft.pastes.items())
+        self._entries.pop(key, None)
+        self._entries[key] = draft
+        while len(self._entries) > MAX_ENTRIES:
+            del self._entries[next(iter(self._entries))]
 
     def older(self, present: Draft) -> Draft | None:
         """The entry before the one shown; None at the oldest. `present` is what stands in the composer."""
         if self._at is None:
-            self._present = present
-        at = len(self._entries) if self._at is None else self._at
+            self._walk, self._present = self.entries, present
+        at = len(self._walk) if self._at is None else self._at
         while at > 0:
             at -= 1
-            if self._entries[at] != present:
+            if self._walk[at] != present:
                 self._at = at
-                return self._entries[at]
+                return self._walk[at]
         return None
 
     def newer(self) -> Draft | None:
@@ -71,15 +75,15 @@ class History:
         if self._at is None:
             return None
         self._at += 1
-        if self._at >= len(self._entries):
+        if self._at >= len(self._walk):
             present = self._present
             self.rest()
             return present
-        return self._entries[self._at]
+        return self._walk[self._at]
 
     def rest(self) -> None:
         """Ends the walk."""
-        self._at, self._present = None, Draft()
+        self._at, self._present, self._walk = None, Draft(), []
 
 
 class HistoryFile:

@@ -36,7 +36,7 @@ class PasteGuard:
 
     def key(self, at: float) -> bool:
         """A key that writes something (Enter too) came; True when it is part of a burst."""
-        self._run = self._run + 1 if at - self._last <= BURST_SECONDS else 1
+        self._run = self._run + 1 if 0 <= at - self._last <= BURST_SECONDS else 1
         self._last = at
         if self._run <= BURST_KEYS:
             return False

@@ -1,10 +1,12 @@
 """A screen with nothing but a composer on it, and what it said."""
 
+import time
 from pathlib import Path
 
 from textual import events
 from textual.app import App, ComposeResult
 from textual.message import Message
+from textual.pilot import Pilot
 from textual.widgets import Static
 
 from felan_tui.composer import Composer
@@ -88,3 +90,13 @@ def type_at(app: App[None], text: str, start: float, gap: float) -> float:
         event.time = at
         app.post_message(event)
     return at
+
+
+async def write(pilot: Pilot[None], *texts: str) -> None:
+    """Typed text, at a typist's pace but without the waiting; a longer name ("ctrl+t") is a key."""
+    for text in texts:
+        if text.startswith(("ctrl+", "shift+")):
+            await pilot.press(text)
+        else:
+            type_at(pilot.app, text, time.monotonic(), 0.05)
+            await pilot.pause()

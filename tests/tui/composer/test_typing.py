@@ -1,0 +1,210 @@
+"""Pastes and bursts of keys: they never submit, never lose text, and a large one folds."""
+
+import time
+
+import pytest
+from textual import events
+from textual.app import App
+
+from felan_tui.composer import Composer
+from tests.tui.composer.support import Writing, paste, shown, type_at, write
+
+TYPED = 0.05  # seconds between keys of a fast typist
+
+
+async def test_a_paste_never_submits() -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        paste(app, "one\r\ntwo\n")
+        await pilot.pause()
+        assert app.said == []
+        assert app.composer.text == "one\ntwo\n"
+
+
+async def test_an_enter_right_behind_a_paste_is_a_new_line_and_a_later_one_sends() -> None:
+    app = Writing(when=lambda event: getattr(event, "at", 0.0))
+    async with app.run_test() as pilot:
+
+        def at(event: events.Event, when: float) -> events.Event:
+            event.at = when  # pyright: ignore[reportAttributeAccessIssue]
+            return event
+
+        app.post_message(at(events.Paste("rm -rf x"), 10.0))
+        app.post_message(at(events.Key("enter", "\r"), 10.119))
+        await pilot.pause()
+        assert app.said == []
+        assert app.composer.text == "rm -rf x\n"
+        app.post_message(at(events.Key("enter", "\r"), 10.121))
+        await pilot.pause()
+        assert app.heard() == [("Submitted", "rm -rf x\n")]
+
+
+async def test_what_follows_the_end_of_a_paste_inside_of_it_does_not_submit() -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        start = time.monotonic()
+        event = events.Paste("echo")
+        event.time = start
+        app.post_message(event)
+        type_at(app, " hi\r", start + 0.001, 0.0001)
+        await pilot.pause()
+        assert app.said == []
+        assert app.composer.text == "echo hi\n"
+
+
+@pytest.mark.parametrize("end", ["\r", "\n"])
+async def test_an_unbracketed_paste_is_text_with_its_line_ends_and_tabs(end: str) -> None:
+    app = Writing()
+    lines = ["make -C build all", "\tcd x", "git push --force", ""]
+    async with app.run_test() as pilot:
+        type_at(app, end.join(lines), 100.0, 0.0002)
+        await pilot.pause()
+        assert app.said == []
+        assert app.composer.text == "\n".join(lines)
+        assert app.focused is app.composer.area
+
+
+async def test_a_large_unbracketed_paste_folds_and_costs_one_edit() -> None:
+    app = Writing()
+    text = "x = 1\n" * 500
+    async with app.run_test() as pilot:
+        type_at(app, text, 100.0, 0.0001)
+        await pilot.pause()
+        assert app.composer.text == text
+        assert app.composer.area.text.count("\n") <= 2
+        assert "[pasted 4" in app.composer.area.text
+
+
+async def test_a_burst_shows_by_itself_a_moment_later() -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        type_at(app, "a whole sentence at once", 100.0, 0.0001)
+        for _ in range(100):
+            await pilot.pause(0.02)
+            if "a whole sentence at once" in shown(app):
+                break
+        assert "a whole sentence at once" in shown(app)
+
+
+async def test_fast_typing_is_typing() -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        at = type_at(app, "run all the tests", 100.0, TYPED)
+        type_at(app, "\r", at + TYPED, TYPED)
+        await pilot.pause()
+        assert app.heard() == [("Submitted", "run all the tests")]
+
+
+async def test_mouse_reports_typed_as_keys_are_dropped() -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        at = type_at(app, "ab", 100.0, TYPED)
+        at = type_at(app, "^[<32;NaN;NaNM" * 3, at + TYPED, 0.0002)
+        at = type_at(app, "c", at + TYPED, TYPED)
+        at = type_at(app, "^[<0;NaN;NaNm", at + TYPED, TYPED)
+        await pilot.pause()
+        assert app.composer.text == "abc"
+
+
+async def test_a_megabyte_is_pasted_folded_and_sent_whole() -> None:
+    app = Writing()
+    text = "".join(f"line {number} 가나다\n" for number in range(80_000))
+    assert len(text) > 1_000_000
+    async with app.run_test() as pilot:
+        started = time.monotonic()
+        paste(app, text)
+        await pilot.press(*"see")
+        await pilot.pause()
+        assert "[pasted 80000 lines #1]see" in shown(app)
+        await pilot.pause(0.13)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert time.monotonic() - started < 3
+        assert app.heard() == [("Submitted", text + "see")]
+
+
+@pytest.mark.parametrize(
+    ("text", "marker"),
+    [
+        ("x" * 2049, "[pasted 2 KB #1]"),
+        ("a\n" * 41, "[pasted 41 lines #1]"),
+        ("ab\n" * 3000, "[pasted 3000 lines #1]"),
+        ("a\n" * 39 + "b", None),
+        ("x" * 2048, None),
+    ],
+)
+async def test_what_is_large_folds(text: str, marker: str | None) -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        paste(app, text)
+        await pilot.pause()
+        assert app.composer.area.text == (marker or text)
+        assert app.composer.text == text
+
+
+async def test_a_marker_goes_whole_and_editing_around_it_keeps_it() -> None:
+    app = Writing()
+    big = "a\n" * 50
+    async with app.run_test() as pilot:
+        await write(pilot, "x ")
+        paste(app, big)
+        await pilot.pause()
+        await pilot.press(*" y", "home", *"z")
+        assert app.composer.text == f"zx {big} y"
+        await pilot.press("end", "left", "left", "backspace")
+        await pilot.pause()
+        assert app.composer.area.text == "zx  y"
+        assert app.composer.text == "zx  y"
+        app.composer.area.undo()
+        await pilot.pause()
+        assert app.composer.text == f"zx {big} y"
+        app.composer.area.move_cursor((0, 3))
+        await pilot.press("delete")
+        await pilot.pause()
+        assert app.composer.text == "zx  y"
+
+
+async def test_two_pastes_have_two_markers_and_history_knows_both() -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        paste(app, "a\n" * 50)
+        paste(app, "b\n" * 60)
+        await pilot.pause()
+        assert app.composer.area.text == "[pasted 50 lines #1][pasted 60 lines #2]"
+        text = app.composer.text
+        app.composer.send()
+        await pilot.press("up")
+        await pilot.pause()
+        assert app.composer.area.text == "[pasted 50 lines #1][pasted 60 lines #2]"
+        assert app.composer.text == text
+
+
+async def test_a_marker_typed_by_hand_is_text() -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        app.composer.set_draft("[pasted 50 lines #1]")
+        assert app.composer.text == "[pasted 50 lines #1]"
+        app.composer.area.move_cursor((0, 20))
+        await pilot.press("backspace")
+        assert app.composer.text == "[pasted 50 lines #1"
+
+
+async def test_control_characters_of_a_paste_go_and_tabs_stay() -> None:
+    app = Writing()
+    async with app.run_test() as pilot:
+        paste(app, "all:\n\tcc -o \x1b[31mx\x1b[0m\x00 y\x1b]52;c;aGk=\x07.c\n")
+        await pilot.pause()
+        assert app.composer.text == "all:\n\tcc -o x y.c\n"
+
+
+async def test_the_composer_comes_back_from_a_resize_with_its_draft() -> None:
+    app: App[None] = Writing()
+    async with app.run_test(size=(80, 24)) as pilot:
+        composer = app.query_one(Composer)
+        composer.set_draft("word " * 60)
+        for size in ((60, 16), (160, 48), (80, 24)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            assert composer.text == "word " * 60
+            assert composer.area.size.height <= size[1] // 3
+            assert "word word" in shown(app)
