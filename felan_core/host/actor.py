@@ -285,6 +285,8 @@ class SessionActor:
         subscription.
         """
         connection.outbox.forget(self.id)
+        if connection.outbox.ended:
+            return  # it left while it was attaching, and nobody would take it off the list again
         self._subscribers.add(connection)
         connection.attached.add(self.id)
 

@@ -6,6 +6,7 @@ frames; what comes after runs beside the connection.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 import msgspec
 
@@ -28,10 +29,12 @@ from felan_core.protocol import (
 from felan_core.protocol.base import JsonObject
 from felan_core.protocol.errors import invalid
 from felan_core.protocol.framing import encode_frame
-from felan_core.store.errors import StoreError
+from felan_core.store.errors import AlreadyReserved, StoreError
 from felan_core.store.store import Store
 
 Handler = Callable[[Call], Awaitable[msgspec.Struct]]
+RESERVED: Final = ("queue.update",)
+"""Named and parsed, never advertised (session protocol §4)."""
 
 
 class Admission:
@@ -66,6 +69,8 @@ class Admission:
             identity = raw.get("id")
             if not isinstance(identity, str) or not identity or len(identity) > LIMITS.id_bytes:
                 raise
+            if error.code == "unsupported_operation" and not connection.greeted:
+                error = invalid("hello: must be the first request")
             self._refuse(connection, identity, error)
             return None
         try:
@@ -98,6 +103,8 @@ class Admission:
             known = await self._known(connection, request.id, record)
             if known is not None:
                 return known
+        if request.op in RESERVED:
+            raise ProtocolError("unavailable", f"op: {request.op} is reserved; no host does it yet")
         if request.op not in self._handlers:
             raise ProtocolError("unsupported_operation", f"op: {request.op} is not available at this host")
         if self._draining() and operation.durability == "record":
@@ -106,6 +113,9 @@ class Admission:
             raise ProtocolError("busy", "too many requests without a reply", retryable=True)
         if record is not None:
             await self._check_capacity(operation.durability, session)
+            if record.id in self._running:
+                # Another connection sent the same meanwhile.
+                return await self._known(connection, request.id, record)
         call = Call(
             operation=operation,
             params=params,
@@ -134,13 +144,7 @@ class Admission:
             raise ProtocolError("request_conflict", "id: another request has this id")
 
         async def replay() -> None:
-            if running is not None:
-                reply = await asyncio.shield(running[1])
-            elif isinstance(stored.reply, dict):
-                reply = stored.reply
-            else:
-                error = ProtocolError("indeterminate", "the host ended before it knew what became of this")
-                reply = refused(re, error)
+            reply = await asyncio.shield(running[1]) if running is not None else _kept_reply(stored)
             connection.outbox.reply(encode_frame({**reply, "re": re}))
 
         return replay()
@@ -156,10 +160,11 @@ class Admission:
         reply: JsonObject
         try:
             result = await self._handlers[call.operation.name](call)
-            reply = accepted(call.re, result)
-            await call.conclude(reply, accepted=True)
+            reply = await self._done(call, accepted(call.re, result))
         except ProtocolError as error:
             reply = await self._failed(call, error)
+        except AlreadyReserved:
+            reply = await self._overtaken(call)
         except StoreError as error:
             reply = await self._failed(call, ProtocolError("storage_failure", str(error)))
         except asyncio.CancelledError:
@@ -167,10 +172,32 @@ class Admission:
             raise
         except Exception as error:
             self._report(error, call.operation.name)
-            reply = await self._failed(call, ProtocolError("unavailable", "the host failed at this request"))
+            code = "indeterminate" if call.reserved else "unavailable"
+            reply = await self._failed(call, ProtocolError(code, "the host failed at this request"))
         self._finish(call, reply)
         if not call.replied:
             call.connection.outbox.reply(encode_frame(reply))
+
+    async def _done(self, call: Call, reply: JsonObject) -> JsonObject:
+        """Keep the reply of what was done. Where that fails nobody is told what could not be told again."""
+        try:
+            await call.conclude(reply, accepted=True)
+        except AlreadyReserved:
+            raise
+        except StoreError as failure:
+            self._report(failure, call.operation.name)
+            error = ProtocolError("indeterminate", f"it was done, and its record not kept: {failure}")
+            return refused(call.re, error)
+        return reply
+
+    async def _overtaken(self, call: Call) -> JsonObject:
+        """The same request was taken, done and told while this one was being admitted."""
+        assert call.record is not None
+        stored = await self._store.request(call.record.id)
+        same = compare_request_payload(stored, call.record.payload) == "same"
+        if stored is None or not same or stored.principal != call.record.principal:
+            return refused(call.re, ProtocolError("request_conflict", "id: another request has this id"))
+        return {**_kept_reply(stored), "re": call.re}
 
     async def _failed(self, call: Call, error: ProtocolError) -> JsonObject:
         reply = refused(call.re, error)
@@ -189,3 +216,11 @@ class Admission:
 
     def _refuse(self, connection: Connection, re: str, error: ProtocolError) -> None:
         connection.outbox.reply(encode_frame(refused(re, error)))
+
+
+def _kept_reply(stored: StoredRequestRecord) -> JsonObject:
+    """The reply that a record holds; one without a result is never run again by itself."""
+    if isinstance(stored.reply, dict):
+        return stored.reply
+    error = ProtocolError("indeterminate", "the host ended before it knew what became of this")
+    return refused(stored.id, error)

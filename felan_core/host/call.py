@@ -58,6 +58,11 @@ class Call:
         """Who answers with this request."""
         return Responder(id=self.connection.principal.id, client=self.connection.client.name)
 
+    @property
+    def reserved(self) -> bool:
+        """The record stands on disk; what follows may have had its effect."""
+        return self._reserved
+
     async def reserve(self) -> None:
         """Put the record on disk, before an effect that lies outside the database."""
         if self.record is not None and not self._reserved:

@@ -8,8 +8,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from felan_core.host.outbox import Outbox
-from felan_core.protocol.base import JsonObject
+from felan_core.host.outbox import STALL_SECONDS, Outbox
+from felan_core.protocol.base import LIMITS, JsonObject
 from felan_core.protocol.envelopes import NoticeFrame, ProtocolFailure, ResyncRequired
 from felan_core.protocol.errors import ProtocolError
 from felan_core.protocol.framing import JsonLineDecoder, encode_frame
@@ -35,6 +35,8 @@ class Connection:
         admit: Callable[["Connection", JsonObject], Awaitable[Awaitable[None] | None]],
         on_end: Callable[["Connection"], None],
         on_overflow: Callable[["Connection", str], None],
+        unsent_bytes: int = LIMITS.unsent_bytes,
+        stall_seconds: float = STALL_SECONDS,
     ) -> None:
         self.principal = principal
         self.client = ClientInfo(kind="unknown", name="unknown", version="0")
@@ -43,7 +45,9 @@ class Connection:
         self.interactions: frozenset[str] = frozenset()
         self.attached: set[str] = set()
         self.in_flight = 0
-        self.outbox = Outbox(link.send, on_overflow=self._overflowed)
+        self.outbox = Outbox(
+            link.send, on_overflow=self._overflowed, limit=unsent_bytes, stall_seconds=stall_seconds
+        )
         self._link = link
         self._admit = admit
         self._on_end = on_end
@@ -74,6 +78,8 @@ class Connection:
         try:
             while data := await self._link.receive():
                 for raw in decoder.push(data):
+                    # A client that asks and does not read is asked to wait: replies are never dropped.
+                    await self.outbox.room(0)
                     effect = await self._admit(self, raw)
                     if effect is not None:
                         self._run(effect)

@@ -12,6 +12,7 @@ from felan_core.host.admission import Admission, Handler
 from felan_core.host.call import Call
 from felan_core.host.connection import Connection, Link
 from felan_core.host.cursors import parse_row_cursor, row_cursor
+from felan_core.host.outbox import STALL_SECONDS
 from felan_core.host.panel import checked_folder, process_row
 from felan_core.host.services import Services
 from felan_core.host.session import LiveSession
@@ -56,18 +57,35 @@ class Host:
     async def start(self) -> None:
         """Put in order what an earlier host left in the middle, then take requests."""
         for session in await self._services.store.open_sessions():
-            await self._live(session)
+            try:
+                await self._live(session)
+            except Exception as error:
+                # One session that cannot be brought up must not keep the others from being there.
+                self._services.report(error, f"bringing up session {session}")
         await self._services.store.purge_requests(self._services.clock())
         self._lifecycle = "running"
 
-    def serve(self, link: Link, principal: op.Principal) -> Connection:
-        """Serve one client. ``principal`` is what the transport has authenticated."""
+    def serve(
+        self,
+        link: Link,
+        principal: op.Principal,
+        *,
+        unsent_bytes: int = LIMITS.unsent_bytes,
+        stall_seconds: float = STALL_SECONDS,
+    ) -> Connection:
+        """Serve one client. ``principal`` is what the transport has authenticated.
+
+        ``unsent_bytes``: what may be queued for it; ``stall_seconds``: how long one that is behind may take
+        nothing.
+        """
         connection = Connection(
             link,
             principal=principal,
             admit=self._admission.admit,
             on_end=self._ended,
             on_overflow=lambda one, session: self._unsubscribe(one, session),
+            unsent_bytes=unsent_bytes,
+            stall_seconds=stall_seconds,
         )
         self._connections.add(connection)
         connection.start()
@@ -101,7 +119,7 @@ class Host:
         try:
             return await asyncio.shield(task)
         except BaseException:
-            if task.done():
+            if task.done() and (task.cancelled() or task.exception() is not None):
                 self._sessions.pop(session, None)
             raise
 
@@ -110,7 +128,11 @@ class Host:
         if loaded is None:
             raise ProtocolError("not_found", "session: there is none with this id")
         live = LiveSession(self._services, loaded)
-        await live.open()
+        try:
+            await live.open()
+        except BaseException:
+            await live.actor.stop()
+            raise
         return live
 
     def _ended(self, connection: Connection) -> None:
@@ -148,7 +170,7 @@ class Host:
             "ui.action": on_session(LiveSession.act),
             "shell.execute": on_session(LiveSession.shell),
             "session.rename": on_session(LiveSession.rename),
-            "session.history": on_session(lambda live, _, params: live.history(params)),
+            "session.history": on_session(LiveSession.history),
             "processes.list": self._processes,
             "processes.read": self._read_process,
             "processes.stop": self._stop_process,

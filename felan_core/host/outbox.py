@@ -7,7 +7,8 @@ is told ``resync_required`` once and counts as detached from it. It is closed on
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Final
 
 from felan_core.protocol.base import LIMITS
@@ -39,6 +40,8 @@ class Outbox:
         self._unsent = 0
         self._behind = False
         self._closing = False
+        self._ended = False
+        self._large = asyncio.Lock()
         self._filled = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
@@ -47,6 +50,11 @@ class Outbox:
     def unsent(self) -> int:
         """Bytes that were queued and not yet taken."""
         return self._unsent
+
+    @property
+    def ended(self) -> bool:
+        """Nothing is sent any more: what is queued now goes nowhere."""
+        return self._ended
 
     def reply(self, frame: bytes) -> None:
         """Queue a frame that must not be lost: a reply or a notice."""
@@ -61,9 +69,16 @@ class Outbox:
 
     async def room(self, size: int) -> None:
         """Wait until ``size`` more bytes would stay within the bound, or nothing is queued at all."""
-        while self._unsent and self._unsent + size > self._limit and not self._closing:
+        while self._unsent and self._unsent + size > self._limit and not self._ended:
             self._room.clear()
             await self._room.wait()
+
+    @asynccontextmanager
+    async def space(self, size: int) -> AsyncGenerator[None]:
+        """Room for one large reply, queued inside; the next one waits until it can be counted."""
+        async with self._large:
+            await self.room(size)
+            yield
 
     def forget(self, session: str) -> None:
         """Drop what is queued of ``session``: it was detached or attached anew."""
@@ -75,10 +90,18 @@ class Outbox:
         """Send what is queued, then end ``run``."""
         self._closing = True
         self._filled.set()
-        self._room.set()
 
     async def run(self) -> None:
         """Send until closed. Raises what ``send`` raises, and ``TimeoutError`` for a stalled peer."""
+        try:
+            await self._run()
+        finally:
+            self._ended = True
+            self._queue.clear()
+            self._unsent = 0
+            self._room.set()
+
+    async def _run(self) -> None:
         while True:
             while not self._queue:
                 if self._closing:
@@ -103,12 +126,14 @@ class Outbox:
                 done, _ = await asyncio.wait([sending], timeout=self._stall_seconds)
                 if done:
                     return sending.result()
-                if self._behind:
+                if self._behind or self._unsent > self._limit:
                     raise TimeoutError("the client takes nothing")
         finally:
             sending.cancel()
 
     def _push(self, frame: bytes, session: str | None) -> None:
+        if self._ended:
+            return
         self._queue.append((frame, session))
         self._unsent += len(frame)
         self._filled.set()

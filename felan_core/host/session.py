@@ -29,6 +29,7 @@ from felan_core.protocol.errors import invalid
 from felan_core.protocol.events import SessionClosed, SessionUpdated, ToolUpdated
 from felan_core.protocol.framing import encode_frame
 from felan_core.protocol.session import ProcessRow, SessionSnapshot
+from felan_core.store.errors import NoSuchEntry
 from felan_core.store.rows import LoadedSession
 
 ALWAYS = (
@@ -117,17 +118,17 @@ class LiveSession:
         """Snapshot and subscription in one job; the reply is queued before any frame of the session."""
         if params.require_policy == "acp-strict" and self.actor.state.policy.name != "acp-strict":
             raise ProtocolError("forbidden", "requirePolicy: this session does not run under acp-strict")
-        await call.connection.outbox.room(LIMITS.snapshot_bytes)
 
         async def job() -> op.AttachResult:
-            snapshot = self.snapshot(given(params.history_limit, 64))
+            result = op.AttachResult(snapshot=self.snapshot(given(params.history_limit, 64)))
+            frame = encode_frame(accepted(call.re, result))
             self.actor.subscribe(call.connection)
-            result = op.AttachResult(snapshot=snapshot)
-            call.connection.outbox.reply(encode_frame(accepted(call.re, result)))
+            call.connection.outbox.reply(frame)
             call.replied = True
             return result
 
-        return await self.actor.do(job)
+        async with call.connection.outbox.space(LIMITS.snapshot_bytes):
+            return await self.actor.do(job)
 
     def snapshot(self, history_limit: int) -> SessionSnapshot:
         """The session as of now, within ``snapshotBytes``: history is shortened first."""
@@ -154,13 +155,17 @@ class LiveSession:
 
         return await self.actor.do(job)
 
-    async def history(self, params: op.HistoryParams) -> op.HistoryPage:
+    async def history(self, call: Call, params: op.HistoryParams) -> op.HistoryPage:
         """An older page. The cursor is the ``seq`` before which it ends."""
+        await call.connection.outbox.room(LIMITS.page_bytes)
         before = None if params.cursor is UNSET else parse_history_cursor(str(params.cursor))
         until = None if params.entry is UNSET else str(params.entry)
-        entries, more = await self._services.store.history(
-            self.actor.id, before, given(params.limit, 64), until
-        )
+        try:
+            entries, more = await self._services.store.history(
+                self.actor.id, before, given(params.limit, 64), until
+            )
+        except NoSuchEntry as error:
+            raise ProtocolError("not_found", "entry: there is none with this id") from error
         cursor: Maybe[str] = history_cursor(entries[0].seq) if entries and more else UNSET
         return op.HistoryPage(items=entries, next_cursor=cursor)
 

@@ -12,7 +12,8 @@ from typing import Any
 from felan_core.agents.backend import Abilities, AgentError, Backend, Deferred, Session, Turn, TurnOutcome
 from felan_core.client.host_client import HostClient
 from felan_core.client.replica import SessionReplica
-from felan_core.client.transport import MemoryTransport, memory_pair
+from felan_core.client.transport import MemoryTransport, Transport, memory_pair
+from felan_core.host.connection import Connection
 from felan_core.host.host import Host
 from felan_core.host.services import Services
 from felan_core.pointer.store import PointerStore
@@ -120,21 +121,32 @@ class Rig:
         self.processes = processes
         self.host = host
         self.faults = faults
+        self.connections: list[Connection] = []
         self._clients: list[HostClient] = []
 
-    async def client(self, **hello: Any) -> HostClient:
-        """A client that has said hello; kind ``headless``, so that no agent is started by attaching."""
-        ours, theirs = memory_pair()
-        self.host.serve(ours, op.Principal(id="uid:1", kind="local"))
+    async def client(
+        self,
+        *,
+        through: Callable[[MemoryTransport], Transport] = lambda end: end,
+        serve: dict[str, Any] | None = None,
+        **hello: Any,
+    ) -> HostClient:
+        """A client that has said hello; kind ``headless``, so that no agent is started by attaching.
+
+        ``through``: what stands between it and its end of the connection. ``serve``: the bounds it is given.
+        """
+        ours, end = memory_pair()
+        self.connections.append(self.host.serve(ours, op.Principal(id="uid:1", kind="local"), **serve or {}))
+        theirs = through(end)
         client = HostClient(theirs, op.ClientInfo(kind="headless", name="test", version="0"), **hello)
         await client.connect()
         self._clients.append(client)
         return client
 
-    def raw(self) -> MemoryTransport:
+    def raw(self, **serve: Any) -> MemoryTransport:
         """A connection of bare bytes."""
         ours, theirs = memory_pair()
-        self.host.serve(ours, op.Principal(id="uid:1", kind="local"))
+        self.connections.append(self.host.serve(ours, op.Principal(id="uid:1", kind="local"), **serve))
         return theirs
 
     async def session(self, client: HostClient, cwd: Path) -> SessionReplica:

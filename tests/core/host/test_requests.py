@@ -1,54 +1,14 @@
 import asyncio
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from felan_core.client.transport import MemoryTransport
-from felan_core.protocol import JsonLineDecoder, ProtocolError, new_uuid7
+from felan_core.protocol import ProtocolError, new_uuid7
 from felan_core.protocol import operations as op
 from felan_core.protocol.entries import MessageEntry
+from tests.core.host.raw import HELLO, Raw
 from tests.core.host.rig import Clock, Rig, Stagehand, open_rig, until
-
-HELLO = {
-    "v": 1,
-    "id": "h",
-    "op": "hello",
-    "params": {"protocolVersions": [1], "client": {"kind": "x", "name": "raw", "version": "0"}},
-}
-
-
-class Raw:
-    """A client of bare frames."""
-
-    def __init__(self, transport: MemoryTransport) -> None:
-        self._transport = transport
-        self._decoder = JsonLineDecoder()
-        self._frames: list[Any] = []
-
-    async def send(self, *frames: Any) -> None:
-        await self._transport.send(b"".join(json.dumps(frame).encode() + b"\n" for frame in frames))
-
-    async def send_bytes(self, data: bytes) -> None:
-        await self._transport.send(data)
-
-    async def frame(self) -> Any:
-        """The next frame; None when the host closed the connection."""
-        async with asyncio.timeout(10):
-            while not self._frames:
-                data = await self._transport.receive()
-                if not data:
-                    return None
-                self._frames.extend(self._decoder.push(data))
-        return self._frames.pop(0)
-
-    async def ask(self, frame: Any) -> Any:
-        await self.send(frame)
-        while (answer := await self.frame()) is not None:
-            if answer.get("re") == frame["id"]:
-                return answer
-        return None
 
 
 @pytest.fixture
@@ -66,7 +26,10 @@ def create(work: Path, **more: Any) -> Any:
         ({"v": 1, "id": "a", "op": "host.status", "params": {}}, "invalid_request"),  # before hello
         ({"v": 2, "id": "a", "op": "hello", "params": {}}, "protocol_mismatch"),
         ({"v": "1", "id": "a", "op": "hello", "params": {}}, "invalid_request"),
-        ({"v": 1, "id": "a", "op": "no.such", "params": {}}, "unsupported_operation"),
+        (
+            {"v": 1, "id": "a", "op": "no.such", "params": {}},
+            "invalid_request",
+        ),  # hello comes before the name
         ({**HELLO, "params": {**HELLO["params"], "protocolVersions": [7]}}, "protocol_mismatch"),
         ({**HELLO, "params": {**HELLO["params"], "protocolVersions": []}}, "invalid_request"),
         ({**HELLO, "params": {**HELLO["params"], "target": None}}, "invalid_request"),

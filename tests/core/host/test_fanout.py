@@ -1,0 +1,276 @@
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from felan_core.agents.backend import ToolPatch, Turn, TurnOutcome
+from felan_core.client.transport import MemoryTransport
+from felan_core.host import actor as actor_module
+from felan_core.host.outbox import Outbox
+from felan_core.protocol.framing import encode_frame
+from tests.core.host.raw import HELLO, Raw
+from tests.core.host.rig import Puppet, Rig, Script, Stagehand, until
+from tests.core.host.same import differences, fresh
+
+KB = 1024
+PIECES = 60
+
+
+class Valve:
+    """A client's end of a connection that reads only while it is open."""
+
+    def __init__(self, end: MemoryTransport) -> None:
+        self._end = end
+        self.open = asyncio.Event()
+        self.open.set()
+
+    async def send(self, data: bytes) -> None:
+        await self._end.send(data)
+
+    async def receive(self) -> bytes:
+        await self.open.wait()
+        return await self._end.receive()
+
+    async def close(self) -> None:
+        self.open.set()
+        await self._end.close()
+
+
+def valves() -> tuple[list[Valve], Callable[[MemoryTransport], Valve]]:
+    made: list[Valve] = []
+
+    def through(end: MemoryTransport) -> Valve:
+        made.append(Valve(end))
+        return made[-1]
+
+    return made, through
+
+
+def talks(count: int = PIECES, size: int = 40 * KB, then: asyncio.Event | None = None) -> Script:
+    """Streams ``count`` messages of ``size`` bytes, each with a tool after it."""
+
+    async def script(puppet: Puppet, turn: Turn) -> TurnOutcome:
+        for number in range(count):
+            await puppet.session.text("assistant", f"{number} " + "x" * size)
+            await puppet.session.tool(ToolPatch(key=str(number), name="t", state="completed"))
+        if then is not None:
+            await then.wait()
+        return "completed"
+
+    return script
+
+
+async def test_one_that_does_not_read_is_detached_once_and_holds_up_nobody(
+    host: Rig, hand: Stagehand, work: Path
+) -> None:
+    hand.scripts.append(talks())
+    quick = await host.client()
+    replica = await host.session(quick, work)
+    session = replica.state.session
+    slow = Raw(host.raw(unsent_bytes=512 * KB))
+    connection = host.connections[-1]
+    await slow.ask(HELLO)
+    attached = await slow.request("attach", {}, session)
+    revision = attached["result"]["snapshot"]["revision"]
+    # From here on it asks and does not read.
+    most = 0
+    await slow.send(*({"v": 1, "id": f"a{n}", "op": "host.status", "params": {}} for n in range(20)))
+    await quick.prompt(session, "go")
+
+    def ended() -> bool:
+        nonlocal most
+        most = max(most, connection.outbox.unsent)
+        return replica.state.run is None
+
+    await until(ended)
+    assert len(replica.state.entries) == 1 + 2 * PIECES
+    assert most <= 512 * KB + 256 * KB  # what is being handed over counts until it is taken
+    await slow.send(*({"v": 1, "id": f"b{n}", "op": "host.status", "params": {}} for n in range(20)))
+    frames = []
+    while not frames or frames[-1].get("re") != "b19":
+        frames.append(await slow.frame())
+    notices = [n for n, one in enumerate(frames) if "notice" in one]
+    assert len(notices) == 1
+    notice = frames[notices[0]]
+    assert notice["session"] == session
+    assert notice["notice"]["type"] == "resync_required" and notice["notice"]["session"] == session
+    replies = [one["re"] for one in frames if "re" in one]
+    assert sorted(replies) == sorted(f"{a}{n}" for a in "ab" for n in range(20))
+    told = [one["revision"] for one in frames if "event" in one]
+    assert told == list(range(revision + 1, revision + 1 + len(told)))
+    assert not [one for one in frames[notices[0] :] if "event" in one or "stream" in one]
+    refusal = await slow.request("interaction.answer", {"interaction": "x", "answer": {}}, session)
+    assert refusal["error"]["code"] in ("not_found", "forbidden")
+    again = (await slow.request("attach", {}, session))["result"]["snapshot"]
+    assert again["revision"] == replica.state.revision
+
+
+async def test_a_client_that_fell_behind_attaches_anew_by_itself_and_converges(
+    host: Rig, hand: Stagehand, work: Path
+) -> None:
+    end = asyncio.Event()
+    made, through = valves()
+    resynced: list[str] = []
+    hand.scripts.append(talks(then=end))
+    quick = await host.client()
+    replica = await host.session(quick, work)
+    session = replica.state.session
+    slow = await host.client(through=through, serve={"unsent_bytes": 512 * KB}, on_resync=resynced.append)
+    behind = await slow.attach(session)
+    made[0].open.clear()
+    await quick.prompt(session, "go")
+    await until(lambda: len(replica.state.entries) == 1 + 2 * PIECES)
+    made[0].open.set()
+    await until(lambda: resynced)
+    end.set()
+    await until(lambda: replica.state.run is None and behind.state.run is None)
+    assert resynced == [session]
+    assert behind.state.revision == replica.state.revision
+    assert not differences(replica, await fresh(host, session))
+    assert list(behind.state.entries) == list(replica.state.entries)[-64:]
+
+
+async def test_one_that_is_behind_and_takes_nothing_is_closed_after_the_stall_time(
+    host: Rig, hand: Stagehand, work: Path
+) -> None:
+    lost: list[str] = []
+    made, through = valves()
+    hand.scripts.append(talks())
+    quick = await host.client()
+    replica = await host.session(quick, work)
+    slow = await host.client(
+        through=through, serve={"unsent_bytes": 512 * KB, "stall_seconds": 0.05}, on_lost=lost.append
+    )
+    await slow.attach(replica.state.session)
+    made[0].open.clear()
+    connection = host.connections[-1]
+    await asyncio.sleep(0.15)  # longer than the stall time: it is not behind, and stays
+    assert not connection.outbox.ended
+    await quick.prompt(replica.state.session, "go")
+    await until(lambda: connection.outbox.ended)
+    assert connection.outbox.unsent == 0
+    made[0].open.set()
+    await until(lambda: lost)
+    await until(lambda: replica.state.run is None)
+
+
+async def test_one_that_asks_and_never_reads_is_held_back_and_gets_every_reply(host: Rig, work: Path) -> None:
+    flood = Raw(host.raw(unsent_bytes=64 * KB))
+    connection = host.connections[-1]
+    await flood.ask(HELLO)
+    count = 3000
+    sending = asyncio.create_task(
+        flood.send(*({"v": 1, "id": f"s{n}", "op": "host.status", "params": {}} for n in range(count)))
+    )
+    await until(lambda: connection.outbox.unsent > 64 * KB)
+    most = 0
+    for _ in range(50):
+        await asyncio.sleep(0.002)
+        most = max(most, connection.outbox.unsent)
+    assert most < 64 * KB + 256 * KB + 64 * KB
+    await sending
+    replies = [(await flood.frame()) for _ in range(count)]
+    # More than 64 at a time are refused, but each is answered, once.
+    assert sorted(one["re"] for one in replies) == sorted(f"s{n}" for n in range(count))
+
+
+async def test_a_frame_is_encoded_once_for_all_who_are_attached(
+    host: Rig, hand: Stagehand, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded: list[bytes] = []
+
+    def counting(value: Any) -> bytes:
+        encoded.append(encode_frame(value))
+        return encoded[-1]
+
+    hand.scripts.append(talks(5, 10))
+    clients = [await host.client() for _ in range(6)]
+    first = await host.session(clients[0], work)
+    session = first.state.session
+    replicas = [first, *[await client.attach(session) for client in clients[1:]]]
+    monkeypatch.setattr(actor_module, "encode_frame", counting)
+    before = first.state.revision
+    await clients[0].prompt(session, "go")
+    await until(lambda: all(one.state.run is None and one.state.revision > before for one in replicas))
+    events = [one for one in encoded if b'"event"' in one]
+    assert len(events) == first.state.revision - before
+    assert len(encoded) - len(events) == 5  # one for each delta
+    assert len({one.state.revision for one in replicas}) == 1
+
+
+async def test_one_that_leaves_while_it_attaches_is_not_left_on_the_list(host: Rig, work: Path) -> None:
+    client = await host.client()
+    replica = await host.session(client, work)
+    session = replica.state.session
+    live = await host.host._live(session)  # pyright: ignore[reportPrivateUsage] the leak is not on the wire
+    gate = asyncio.Event()
+    waiting = live.actor.do(gate.wait)
+    transport = host.raw()
+    leaving = host.connections[-1]
+    raw = Raw(transport)
+    await raw.ask(HELLO)
+    await raw.send({"v": 1, "id": "x", "op": "attach", "session": session, "params": {}})
+    await until(lambda: leaving.in_flight)
+    await transport.close()
+    await until(lambda: leaving.outbox.ended)
+    gate.set()
+    await waiting
+    await until(lambda: not leaving.in_flight)
+    await client.rename(session, "x")
+    subscribers = live.actor._subscribers  # pyright: ignore[reportPrivateUsage] see above
+    assert leaving not in subscribers and len(subscribers) == 1
+    assert leaving.outbox.unsent == 0
+
+
+async def test_large_replies_wait_for_room_one_after_the_other() -> None:
+    taken = asyncio.Event()
+    sent: list[int] = []
+
+    async def send(data: bytes) -> None:
+        await taken.wait()
+        sent.append(len(data))
+
+    outbox = Outbox(send, on_overflow=lambda session: None, limit=100)
+    running = asyncio.create_task(outbox.run())
+    most = 0
+
+    async def large() -> None:
+        nonlocal most
+        async with outbox.space(80):
+            await asyncio.sleep(0)
+            outbox.reply(b"x" * 80)
+            most = max(most, outbox.unsent)
+
+    larges = [asyncio.create_task(large()) for _ in range(5)]
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert most == 80 and sum(one.done() for one in larges) == 1
+    taken.set()
+    await asyncio.gather(*larges)
+    outbox.close()
+    await running
+    assert most == 80 and sum(sent) == 400
+
+
+async def test_an_attachment_replaces_the_one_before_it_and_its_frames(
+    host: Rig, hand: Stagehand, work: Path
+) -> None:
+    client = await host.client()
+    replica = await host.session(client, work)
+    session = replica.state.session
+    raw = Raw(host.raw())
+    await raw.ask(HELLO)
+    for number in range(3):
+        first = {"v": 1, "id": f"at{number}", "op": "attach", "session": session, "params": {}}
+        await raw.send(first)
+    replies = [await raw.frame() for _ in range(3)]
+    assert [one["re"] for one in replies] == ["at0", "at1", "at2"]
+    revision = await client.rename(session, "x")
+    told = await raw.frame()
+    assert told["revision"] == revision and told["event"]["type"] == "session.updated"
+    await raw.request("detach", {}, session)
+    assert (await raw.request("detach", {}, session))["result"] == {}
+    await client.rename(session, "y")
+    assert (await raw.request("host.status", {}))["result"]["attachments"] == 1
