@@ -126,6 +126,8 @@ class InteractionCard(Widget, can_focus=True):
 
     def update_interaction(self, interaction: Interaction) -> None:
         """The interaction as it is now. Answered or ended anywhere: the card says how, and folds."""
+        if interaction == self.interaction:
+            return
         was_open = is_open(self.interaction)
         self.interaction = interaction
         if not is_open(interaction):
@@ -136,7 +138,7 @@ class InteractionCard(Widget, can_focus=True):
         self._draw()
 
     def reject(self, error_text: str) -> None:
-        """The host refused the answer, and says why: it can be answered again, and nothing typed is lost."""
+        """The host refused the answer (or to ask again), and says why. Nothing typed is lost."""
         self._sending = False
         self._problem = safe_line(error_text).strip() or "the answer was not taken; answer again"
         self._draw()
@@ -216,6 +218,9 @@ class InteractionCard(Widget, can_focus=True):
 
     def admits_click(self) -> bool:
         """Whether a click may choose something."""
+        if not self._inside:
+            # The click that brings the focus here may be told to us before the focus itself.
+            self._entered()
         return not self._sending and self.guard.click()
 
     def admits_paste(self) -> bool:
@@ -285,7 +290,7 @@ class InteractionCard(Widget, can_focus=True):
         self._draw()
 
     def _tick(self) -> None:
-        if self.display and not self.folded:
+        if self.display and self.screen.is_active and not self.folded:
             # The frame's own row: no layout.
             self.border_subtitle = Content(footer(self.interaction, self.around.now(), sending=self._sending))
 
@@ -335,7 +340,11 @@ class InteractionCard(Widget, can_focus=True):
             (f"{how.glyph} {how.text}", f"${how.tone}"),
             (f"  {one_line(self.interaction)}", "$text-muted"),
         ]
-        if can_ask_again(self.interaction):
+        if self._problem:
+            parts.insert(1, (f"  ✗ {self._problem}", "$error"))
+        if self._sending:
+            parts.insert(1, ("  asked again", "$text-muted"))
+        elif can_ask_again(self.interaction):
             parts.insert(1, ("  r asks again", "bold $accent"))
         return Content.assemble(*parts)
 
@@ -366,7 +375,10 @@ class InteractionCard(Widget, can_focus=True):
             self.post_message(OpenSubject(self.interaction))
 
     def action_ask_again(self) -> None:
-        if can_ask_again(self.interaction):
+        if can_ask_again(self.interaction) and not self._sending:
+            self._sending = True
+            self._problem = ""
+            self._draw()
             self.post_message(AskAgain(self.interaction))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -44,7 +44,10 @@ class OpenSubject(Message):
 
 
 class AskAgain(Message):
-    """Let the question be asked once more: its agent went away before it was answered."""
+    """Let the question be asked once more: its agent went away before it was answered.
+
+    The card then goes away by itself, unless `reject` says that it could not be asked.
+    """
 
     def __init__(self, interaction: Interaction) -> None:
         super().__init__()

@@ -13,7 +13,7 @@ from felan_core.protocol.interactions import Interaction
 from felan_tui.cards.card import Draft, InteractionCard, Surroundings
 from felan_tui.cards.lines import Lines
 from felan_tui.cards.make import card_for
-from felan_tui.cards.messages import Dismissed, Left
+from felan_tui.cards.messages import AskAgain, Dismissed, Left
 from felan_tui.cards.wording import can_ask_again, is_open, one_line
 from felan_tui.text.cells import cut
 
@@ -179,6 +179,17 @@ class CardStack(VerticalScroll, can_focus=False):
         event.stop()
         self._dismissed.add(event.interaction_id)
         self._end(event.interaction_id)
+
+    def on_ask_again(self, event: AskAgain) -> None:
+        """What was asked again needs its card no more, unless that is refused in the meantime."""
+        asked = event.interaction.id
+        self.set_timer(LINGER, lambda: self._asked(asked))
+
+    def _asked(self, interaction_id: str) -> None:
+        card = self._cards.get(interaction_id)
+        if card is not None and card.folded and card.sending:
+            self._dismissed.add(interaction_id)
+            self._end(interaction_id)
 
     # --- which one is shown ---
 

@@ -89,10 +89,28 @@ async def test_a_card_whose_agent_is_gone_is_asked_again_with_one_key() -> None:
         assert told(app, AskAgain) == []
         await go(pilot, clock)
         await pilot.press("1", "enter", "w", "r")
-        await until(pilot, lambda: bool(told(app, AskAgain)))
+        await shows(pilot, "asked again")
+        await pilot.press("r")
+        await pilot.pause()
+        assert len(told(app, AskAgain)) == 1
+        app.stack.reject("g-1", "the agent does not start")
+        await shows(pilot, "r asks again  ✗ the agent does not")
         assert told(app, Answered) == []
         await pilot.press("escape")
         await until(pilot, lambda: not app.query(InteractionCard))
+        app.stack.show(app.interactions)
+        await pilot.pause()
+        assert not app.query(InteractionCard)
+
+
+async def test_what_was_asked_again_needs_its_card_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("felan_tui.cards.stack.LINGER", 0.05)
+    app, clock = gallery("gone")
+    async with app.run_test() as pilot:
+        await go(pilot, clock)
+        await pilot.press("r")
+        await until(pilot, lambda: not app.query(InteractionCard))
+        assert [message.interaction_id for message in told(app, Left)] == ["g-1"]
         app.stack.show(app.interactions)
         await pilot.pause()
         assert not app.query(InteractionCard)
