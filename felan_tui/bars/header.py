@@ -1,17 +1,22 @@
 """The header: whose session this is on the left, which agent answers on the right."""
 
-from felan_core.protocol.base import given
-from felan_core.protocol.session import AgentInfo, SessionHeader
+from typing import TYPE_CHECKING
+
 from felan_tui.bars.line import FittedLine
 from felan_tui.text.cells import cell_len, cut
 from felan_tui.text.safe import safe_line
 from felan_tui.text.widgets import Piece
 
+if TYPE_CHECKING:  # the header is painted before anything of the contract is loaded
+    from felan_core.protocol.session import AgentInfo, SessionHeader
+
 _LEFT_LEAST = 16
 
 
-def session_title(header: SessionHeader) -> str:
+def session_title(header: "SessionHeader") -> str:
     """The session's name, or else the last part of its folder."""
+    from felan_core.protocol.base import given
+
     return safe_line(given(header.name, "")).strip() or folder_name(header.cwd)
 
 
@@ -20,7 +25,7 @@ def folder_name(path: str) -> str:
     return safe_line(path.rstrip("/").rpartition("/")[2] or path).strip()
 
 
-def agent_words(agent: AgentInfo | None, model: str = "", thinking: str = "") -> list[tuple[str, str]]:
+def agent_words(agent: "AgentInfo | None", model: str = "", thinking: str = "") -> list[tuple[str, str]]:
     """The right side, most important first, as (safe words, style)."""
     if agent is None or agent.state == "none":
         return [("no agent", "$text-muted")]
@@ -82,8 +87,10 @@ class HeaderLine(FittedLine):
         self._words = folder_name(folder) if folder else ""
         self._right: list[tuple[str, str]] = [("starting…", "$text-muted")]
 
-    def show(self, header: SessionHeader) -> None:
+    def show(self, header: "SessionHeader") -> None:
         """The session's header as it is now."""
+        from felan_core.protocol.base import given
+
         self._words = session_title(header)
         self._right = agent_words(header.agent, given(header.model, ""), given(header.thinking, ""))
         if header.state == "closed":

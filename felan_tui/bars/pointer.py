@@ -6,12 +6,14 @@ State is told by a sign and by a colour. Where it gets narrow the parts on the r
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from felan_core.protocol.elements import Tone, ViewElement
 from felan_tui.text.cells import cell_len, cut
 from felan_tui.text.safe import safe_line
 from felan_tui.text.widgets import Piece
+
+if TYPE_CHECKING:  # the bars are painted before anything of the contract is loaded
+    from felan_core.protocol.elements import Tone, ViewElement
 
 SIGNS: dict[str, tuple[str, str]] = {
     "DIRTY": ("◆", "$text-warning"),
@@ -20,7 +22,7 @@ SIGNS: dict[str, tuple[str, str]] = {
     "ABSENT": ("·", "$text-muted"),
 }
 
-TONES: dict[Tone, str] = {
+TONES: "dict[Tone, str]" = {
     "info": "$text",
     "success": "$text-success",
     "warning": "$text-warning",
@@ -56,7 +58,7 @@ class Part:
 
     name: PartName
     text: str
-    tone: Tone = "muted"
+    tone: "Tone" = "muted"
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,11 @@ class Parts:
 
     branch: str = ""
     usage: str = ""
-    usage_tone: Tone = "muted"
+    usage_tone: "Tone" = "muted"
     processes: int = 0
     waiting: int = 0
     connection: str = ""
-    connection_tone: Tone = "muted"
+    connection_tone: "Tone" = "muted"
 
     def listed(self) -> list[Part]:
         """Those that have something to say, left to right."""
@@ -95,7 +97,7 @@ class BarLine:
     dropped: tuple[PartName, ...] = ()
 
 
-def pointer_facts(element: ViewElement | None) -> PointerFacts | None:
+def pointer_facts(element: "ViewElement | None") -> PointerFacts | None:
     """What the element says; None where there is no such element (yet), or no item in it."""
     if element is None or not element.items:
         return None

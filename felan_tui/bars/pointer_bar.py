@@ -1,14 +1,17 @@
 """The pointer bar: the last line of the screen, always there."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.message import Message
 
-from felan_core.protocol.elements import StatusElement, Tone, ViewElement
 from felan_tui.bars.line import FittedLine
 from felan_tui.bars.pointer import Parts, PointerFacts, bar_line, pointer_facts
 from felan_tui.text.widgets import Piece
+
+if TYPE_CHECKING:
+    from felan_core.protocol.elements import StatusElement, Tone, ViewElement
 
 
 class PointerBar(FittedLine):
@@ -31,14 +34,14 @@ class PointerBar(FittedLine):
         """What is shown of the pointer."""
         return self._facts
 
-    def show_pointer(self, element: ViewElement | None) -> None:
+    def show_pointer(self, element: "ViewElement | None") -> None:
         """The element `felan.pointer` as it is now, or None where there is none."""
         facts = pointer_facts(element)
         if facts != self._facts:
             self._facts = facts
             self.refresh()
 
-    def show_usage(self, element: StatusElement | None) -> None:
+    def show_usage(self, element: "StatusElement | None") -> None:
         """The element `felan.usage`."""
         self._show(
             replace(
@@ -56,7 +59,7 @@ class PointerBar(FittedLine):
         """How many processes run and how many interactions wait."""
         self._show(replace(self._parts, processes=processes, waiting=waiting))
 
-    def show_connection(self, words: str, tone: Tone = "muted") -> None:
+    def show_connection(self, words: str, tone: "Tone" = "muted") -> None:
         """The connection in a word or two ("embedded", "reconnecting in 3 s")."""
         self._show(replace(self._parts, connection=words, connection_tone=tone))
 

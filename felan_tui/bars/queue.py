@@ -1,22 +1,18 @@
 """The queue above the composer: what will be said next, in order, by whom, and whether it is held."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.widget import Widget
 
-from felan_core.protocol.base import given
-from felan_core.protocol.entries import (
-    AnyOrigin,
-    AutomationOrigin,
-    ChannelOrigin,
-    LocalOrigin,
-    WebOrigin,
-)
-from felan_core.protocol.session import Queue, QueueItem
 from felan_tui.text.cells import cell_len, cut
 from felan_tui.text.safe import safe_line
 from felan_tui.text.widgets import Piece, line_content
+
+if TYPE_CHECKING:  # the queue is painted before anything of the contract is loaded
+    from felan_core.protocol.entries import AnyOrigin
+    from felan_core.protocol.session import Queue, QueueItem
 
 MOST = 4
 """Rows of items; what is more is counted."""
@@ -26,8 +22,11 @@ HELD = "held — Enter sends, Esc takes them back"
 _MODES = {"steer": "steer", "follow_up": "follow-up"}
 
 
-def who(origin: AnyOrigin, me: str = "") -> str:
+def who(origin: "AnyOrigin", me: str = "") -> str:
     """Who sent it, as safe words; `me` is the client name of this screen."""
+    from felan_core.protocol.base import given
+    from felan_core.protocol.entries import AutomationOrigin, ChannelOrigin, LocalOrigin, WebOrigin
+
     match origin:
         case LocalOrigin(client=client):
             return "you" if client == me else safe_line(client) or "a client"
@@ -39,7 +38,7 @@ def who(origin: AnyOrigin, me: str = "") -> str:
             return safe_line(given(origin.user, "")) or safe_line(origin.provider) or "a channel"
 
 
-def queue_lines(items: Sequence[QueueItem], held: bool, cells: int, me: str = "") -> list[list[Piece]]:
+def queue_lines(items: "Sequence[QueueItem]", held: bool, cells: int, me: str = "") -> list[list[Piece]]:
     """The rows: first whether it is held, then the items."""
     if not items:
         return []
@@ -76,7 +75,7 @@ class QueueLines(Widget):
         """Whether there is something, and it waits to be released."""
         return self._held and bool(self._items)
 
-    def show(self, queue: Queue, me: str | None = None) -> None:
+    def show(self, queue: "Queue", me: str | None = None) -> None:
         """The queue as it is now; `me`: this client's name, as `who` takes it."""
         known = (self._items, self._held, self._me)
         self._items, self._held = list(queue.items), queue.held

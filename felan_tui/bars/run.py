@@ -2,17 +2,20 @@
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
-from felan_core.protocol.session import Run, RunOutcome, SessionState
 from felan_tui.bars.line import FittedLine
 from felan_tui.bars.spans import span
 from felan_tui.text.cells import cell_len, cut
 from felan_tui.text.safe import safe_line
 from felan_tui.text.widgets import Piece
 
-_ENDED: dict[RunOutcome, tuple[str, str]] = {
+if TYPE_CHECKING:  # the line is there before anything of the contract is loaded
+    from felan_core.protocol.session import Run, RunOutcome, SessionState
+
+_ENDED: "dict[RunOutcome, tuple[str, str]]" = {
     "completed": ("", ""),
     "cancelled": ("– cancelled", "$text-warning"),
     "failed": ("✗ failed", "$text-error"),
@@ -44,7 +47,7 @@ class RunLine(FittedLine):
         self._ended: tuple[str, str] = ("", "")
         self._tick: Timer | None = None
 
-    def show(self, run: Run | None, state: SessionState = "running") -> None:
+    def show(self, run: "Run | None", state: "SessionState" = "running") -> None:
         """The run as it is now, and whether the session waits for an answer. None: no turn runs."""
         if run is None:
             self._stop_ticking()
@@ -62,7 +65,7 @@ class RunLine(FittedLine):
             self._cancelling = True
             self._changed()
 
-    def ended(self, outcome: RunOutcome, message: str = "") -> None:
+    def ended(self, outcome: "RunOutcome", message: str = "") -> None:
         """How the turn ended. What is not `completed` stays on the line until the next turn."""
         words, style = _ENDED[outcome]
         self._ended = (f"{words}: {safe_line(message)}" if words and message else words, style)

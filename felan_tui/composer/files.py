@@ -3,7 +3,6 @@
 import contextlib
 import os
 import re
-import tempfile
 from pathlib import Path
 
 
@@ -17,6 +16,8 @@ def project_key(cwd: str) -> str:
 
 def write_whole(path: Path, data: bytes) -> None:
     """Put `data` in the place of the file, with 0600: a reader sees the old one or the new one. OSError."""
+    import tempfile  # it loads much that a start has no use for
+
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
