@@ -184,6 +184,11 @@ class Life:
             if self.cancelled or stop == "cancelled":
                 ending, stop = "cancelled", "cancelled"
             return stop
+        except asyncio.CancelledError:
+            # The session gave the turn up; the agent would go on with it, and answer no other prompt.
+            if self._connection is not None:
+                self._connection.notify("session/cancel", {"sessionId": self.agent_session})
+            raise
         except RpcError as error:
             if self.cancelled:
                 ending = "cancelled"

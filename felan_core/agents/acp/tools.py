@@ -31,6 +31,7 @@ MAX_TEXTS = 64
 MAX_PATHS = 256
 PATH_BYTES = 4096
 KEPT_CALLS = 256
+OUTPUT_SHOWN_AT_ONCE = 16 * 1024
 _STATES: dict[str, ToolStateName] = {
     "pending": "running",
     "in_progress": "running",
@@ -58,6 +59,7 @@ class ToolCall:
     terminal: str = ""
     exit_code: int | None = None
     _shown: ToolPatch | None = None
+    _shown_output: int = 0
 
     @property
     def open(self) -> bool:
@@ -113,7 +115,15 @@ class ToolCall:
         self.state = "failed" if ending == "rejected" else "interrupted"
 
     def patch(self) -> ToolPatch | None:
-        """The card as it is now; None when nothing changed since the last call."""
+        """The card as it is now; None when nothing changed since the last call.
+
+        Output that grows by small pieces is not shown at each of them: the card is whole in every patch, so a
+        long output would cost its square.
+        """
+        grown = len(self.terminal) - self._shown_output
+        if self.open and 0 < grown < self._shown_output // 8 and self._shown_output > OUTPUT_SHOWN_AT_ONCE:
+            return None
+        self._shown_output = len(self.terminal)
         details = self._details()
         patch = ToolPatch(
             key=self.key,

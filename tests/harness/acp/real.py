@@ -20,11 +20,20 @@ NAMES = ("opencode", "codex")
 
 @dataclass(frozen=True)
 class RealAgent:
-    """``command`` is what a person would give to ``--agent``; ``environ`` is the whole environment."""
+    """``command`` is what a person would give to ``--agent``; ``environ`` is the whole environment for it,
+    and ``private`` what of that is the agent's own.
+    """
 
     name: str
     command: str
     environ: dict[str, str]
+    private: dict[str, str]
+
+    @property
+    def standalone(self) -> str:
+        """The command with what it needs of the environment, for a program whose own is to stay as it is."""
+        words = [f"{name}={value}" for name, value in self.private.items()]
+        return f"env {shlex.join(words)} {self.command}"
 
     def prompt(self, *steps: Step, words: str = "Please do it.") -> str:
         """A prompt that makes the agent's model play ``steps`` (see ``fake_model``)."""
@@ -77,7 +86,7 @@ def real_agent(
         folder.mkdir(exist_ok=True)
         (folder / "config.toml").write_text(_CODEX.format(url=model_url))
         private |= {"CODEX_HOME": str(folder), "RUST_LOG": "error"}
-    return RealAgent(name, command, {**environ, **private})
+    return RealAgent(name, command, {**environ, **private}, private)
 
 
 def _opencode(url: str) -> dict[str, object]:

@@ -14,6 +14,7 @@ from felan_core.agents.acp.life import Life, Times
 from felan_core.agents.acp.rpc import RpcError
 from felan_core.agents.acp.tools import KEPT_CALLS, ToolBook
 from felan_core.agents.acp.updates import Updates
+from felan_core.agents.backend import ToolPatch
 from felan_core.protocol.base import LIMITS
 from felan_core.protocol.entries import ToolDiff, ToolText
 from felan_core.protocol.forms import check_values
@@ -236,6 +237,20 @@ def test_a_change_that_is_too_large_to_show_is_named_and_never_shown_in_half() -
     assert small == ToolDiff(path="/small", new="n")
     assert more == ToolText(text="… and 38 more changes")
     assert "too much to show" in str(call.subject().text)
+
+
+def test_a_long_output_in_small_pieces_is_shown_in_few_patches_and_whole_at_the_end() -> None:
+    tools, shown = ToolBook("1."), list[ToolPatch]()
+    for number in range(10_001):
+        state = "completed" if number == 10_000 else "in_progress"
+        output = {"terminal_output_delta": {"data": f"{number:99}\n"}}
+        call = tools.upsert({"toolCallId": "t", "status": state, "_meta": output}, announced=False)
+        assert call is not None
+        if (patch := call.patch()) is not None:
+            shown.append(patch)
+    assert 160 < len(shown) < 220
+    (last,) = shown[-1].content if isinstance(shown[-1].content, list) else []
+    assert isinstance(last, ToolText) and last.text.count("\n") == 10_001
 
 
 def test_calls_that_ended_long_ago_are_forgotten_and_open_ones_are_not() -> None:
