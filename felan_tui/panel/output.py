@@ -102,6 +102,7 @@ class OutputView(DrawnLines, can_focus=True):
         self._fold = Fold(80, 0)
         self._next: Fold | None = None
         self._folded: dict[int, list[Row]] = {}
+        self._words = ""
         self._open: list[Row] = []
         self._reading: tuple[int, int] | None = None
         self._bottom = 0
@@ -168,7 +169,8 @@ class OutputView(DrawnLines, can_focus=True):
             return
         fold = self._next or self._fold
         until = self._clock() + SLICE
-        fold.trim(log.first)
+        if fold.end < log.first:
+            fold.trim(log.first)
         while fold.end < log.end and self._clock() < until:
             fold.extend(log.lines(fold.end, fold.end + STEP))
         if fold.end < log.end:
@@ -195,14 +197,11 @@ class OutputView(DrawnLines, can_focus=True):
     # --- the place ---
 
     @property
-    def _head_rows(self) -> int:
-        log = self._log
-        return 1 if log is not None and self._head(log.begins_at) else 0
-
-    @property
     def _top(self) -> int:
-        """The row, as the fold counts, that is the view's line 0."""
-        return self._fold.base - self._head_rows
+        """The row, as the fold counts, that is the view's line 0. It changes in `_settle` alone, where the
+        place is put right.
+        """
+        return self._fold.base - (1 if self._words else 0)
 
     def _soon(self) -> None:
         wait = self._pacing.wait(self._clock())
@@ -228,6 +227,7 @@ class OutputView(DrawnLines, can_focus=True):
                 for number in [number for number in self._folded if number < log.first]:
                     del self._folded[number]
             self._fold.trim(log.first)
+        self._words = self._head(log.begins_at) if log else ""
         self._open = fold_runs(log.open_line, self._fold.width) if log and log.open_line else []
         bottom = self._fold.row_end + len(self._open)
         if self._bottom:
@@ -296,14 +296,11 @@ class OutputView(DrawnLines, can_focus=True):
     def _row(self, row: int) -> tuple[Row, bool] | None:
         """What stands at a row of the fold, and whether it is the process's; None for no row."""
         log, fold = self._log, self._fold
-        if log is None:
-            return None
         if row < fold.base:
-            words = self._head(log.begins_at)
-            return ([Segment(words, self.look.muted)], False) if words and row == fold.base - 1 else None
+            return ([Segment(self._words, self.look.muted)], False) if row == self._top else None
         if row < fold.row_end:
             number, part = fold.at(row)
-            if not log.first <= number < log.end:
+            if log is None or not log.first <= number < log.end:
                 return None
             line = log.line(number)
             rows = self._rows_of(number, line)
