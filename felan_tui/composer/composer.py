@@ -244,7 +244,7 @@ class Composer(Vertical):
     def _say(self) -> None:
         shell = self.area.text.startswith("!")
         self.set_class(shell, "-shell")
-        self._sign.show("!" if shell else "›")
+        self._sign.show("$" if shell else "›")
         set_titles(self, SHELL_TITLE if shell else TITLES[self._verb])
         self.area.show_placeholder(PLACEHOLDERS[self._verb])
 

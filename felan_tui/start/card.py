@@ -123,9 +123,7 @@ class StartCard(Vertical, can_focus=True):
     ) -> None:
         super().__init__(id=id)
         self._offers: list[OfferLine] = [
-            OfferLine(
-                "rehearsal", "1", "Rehearsal", "a built-in scripted agent: no network, no key, real files"
-            ),
+            OfferLine("rehearsal", "1", "Rehearsal", "built in and scripted: no network, no key, real files"),
             OfferLine("acp", "2", "An agent command", "any agent that speaks ACP on its standard streams"),
         ]
         if last is not None:
