@@ -10,9 +10,6 @@ from typing import Literal
 
 Mark = Literal["+", "-", " ", "…"]
 
-CONTEXT = 2
-"""Equal lines kept around a change."""
-
 COMPARABLE = 250_000
 """Old lines times new lines of the middle up to which they are compared line by line."""
 
@@ -33,8 +30,15 @@ def _all(mark: Mark, lines: list[str]) -> Iterator[tuple[Mark, str]]:
     return ((mark, line) for line in lines)
 
 
-def diff_lines(old: str, new: str) -> Iterator[tuple[Mark, str]]:
-    """The change as (mark, line): `-` goes, `+` comes, a space stays, `…` stands for lines left out."""
+def _left_out(count: int) -> tuple[Mark, str]:
+    return "…", f"{count} line{'' if count == 1 else 's'} unchanged"
+
+
+def diff_lines(old: str, new: str, *, context: int) -> Iterator[tuple[Mark, str]]:
+    """The change as (mark, line): `-` goes, `+` comes, a space stays, `…` stands for lines left out.
+
+    `context` equal lines are kept around a change; with 0 nothing is said of what is equal at both ends.
+    """
     before, after = old.split("\n"), new.split("\n")
     if before and before[-1] == "":
         before.pop()
@@ -46,28 +50,28 @@ def diff_lines(old: str, new: str) -> Iterator[tuple[Mark, str]]:
         return
     start, end = _ends(before, after)
     gone, come = before[start : len(before) - end], after[start : len(after) - end]
-    if start > CONTEXT:
-        yield "…", f"{start - CONTEXT} lines unchanged"
-    yield from _all(" ", before[max(0, start - CONTEXT) : start])
+    if context and start > context:
+        yield _left_out(start - context)
+    yield from _all(" ", before[max(0, start - context) : start])
     if len(gone) * len(come) > COMPARABLE:
         yield from _all("-", gone)
         yield from _all("+", come)
     else:
-        yield from _middle(gone, come)
+        yield from _middle(gone, come, context)
     tail = before[len(before) - end :]
-    yield from _all(" ", tail[:CONTEXT])
-    if end > CONTEXT:
-        yield "…", f"{end - CONTEXT} lines unchanged"
+    yield from _all(" ", tail[:context])
+    if context and end > context:
+        yield _left_out(end - context)
 
 
-def _middle(gone: list[str], come: list[str]) -> Iterator[tuple[Mark, str]]:
+def _middle(gone: list[str], come: list[str], context: int) -> Iterator[tuple[Mark, str]]:
     for kind, i1, i2, j1, j2 in SequenceMatcher(None, gone, come, autojunk=True).get_opcodes():
         if kind == "equal":
             same = gone[i1:i2]
-            if len(same) > 2 * CONTEXT:
-                yield from _all(" ", same[:CONTEXT])
-                yield "…", f"{len(same) - 2 * CONTEXT} lines unchanged"
-                same = same[-CONTEXT:]
+            if len(same) > 2 * context + 1:
+                yield from _all(" ", same[:context])
+                yield _left_out(len(same) - 2 * context)
+                same = same[len(same) - context :]
             yield from _all(" ", same)
         else:
             yield from _all("-", gone[i1:i2])

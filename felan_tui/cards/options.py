@@ -69,7 +69,11 @@ class OptionField(Widget, can_focus=True):
 
     def _on_focus(self, event: events.Focus) -> None:
         self._open(True)
-        self.call_after_refresh(self.scroll_visible, animate=False)
+
+    def on_resize(self) -> None:
+        # It has just opened: what it opened to shall be seen.
+        if self.has_focus:
+            self.scroll_visible(animate=False)
 
     def _on_blur(self, event: events.Blur) -> None:
         self._open(False)

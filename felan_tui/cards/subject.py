@@ -26,6 +26,9 @@ from felan_tui.text.cells import fold_spans
 from felan_tui.text.safe import visible
 
 MUTED = "$text-muted"
+WHOLE_CONTEXT = 3
+"""Equal lines around a change in the whole view of a diff."""
+
 LONGEST = 20_000
 """Characters of one line of a diff that are shown; a command, which the contract bounds, is shown whole."""
 _STYLES = {"+": "$success", "-": "$error", " ": "", "…": MUTED}
@@ -52,17 +55,23 @@ def _text_lines(text: str, style: str = "") -> Iterator[Line]:
         yield Line(visible(line.removesuffix("\r")), style)
 
 
-def _diff(change: DiffSubject) -> Iterator[Line]:
+def _diff(change: DiffSubject, context: int) -> Iterator[Line]:
     old = given(change.old, None)
-    yield Line(f"{visible(change.path)}{' (new file)' if old is None else ''}", "bold")
-    for mark, line in diff_lines(old or "", change.new):
+    lines = list(diff_lines(old or "", change.new, context=context))
+    marks = [mark for mark, _ in lines]
+    counts = f"  +{marks.count('+'):,} −{marks.count('-'):,}{' (new file)' if old is None else ''}"
+    yield Line(f"{visible(change.path)}{counts}", "bold")
+    for mark, line in lines:
         more = len(line) - LONGEST
         shown = visible(line[:LONGEST])
         yield Line(f"{mark} {shown}{f' … {more:,} more characters' if more > 0 else ''}", _STYLES[mark])
 
 
-def subject_lines(subject: ApprovalSubject) -> Iterator[Line]:
-    """All lines of an approval's subject, lazily: the most telling part first."""
+def subject_lines(subject: ApprovalSubject, *, context: int = 0) -> Iterator[Line]:
+    """All lines of an approval's subject, lazily: the most telling part first.
+
+    `context` equal lines stand around what a diff changes: none where there is little room.
+    """
     if command := given(subject.command, ""):
         yield from _text_lines(command, "bold")
     if cwd := given(subject.cwd, ""):
@@ -75,14 +84,14 @@ def subject_lines(subject: ApprovalSubject) -> Iterator[Line]:
     if text := given(subject.text, ""):
         yield from _text_lines(text)
     for change in changes:
-        yield from _diff(change)
+        yield from _diff(change, context)
 
 
 def request_lines(request: InteractionRequest) -> Iterator[Line]:
     """All that a request says beside its title and its options, for the whole view of it."""
     match request:
         case ApprovalRequest():
-            yield from subject_lines(request.subject)
+            yield from subject_lines(request.subject, context=WHOLE_CONTEXT)
         case ConfirmRequest():
             if message := given(request.message, ""):
                 yield from _text_lines(message)

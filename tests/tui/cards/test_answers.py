@@ -123,11 +123,11 @@ async def test_a_long_command_is_opened_whole() -> None:
 
 async def test_a_diff_shows_what_goes_and_what_comes() -> None:
     app, _ = gallery("approval-diff")
-    async with app.run_test(size=(160, 48)) as pilot:
+    async with app.run_test(size=(80, 24)) as pilot:
         await shows(
             pilot,
             "approve · edit",
-            "tests/test_login.py",
+            "tests/test_login.py  +2 −2",
             "- def wait():",
             "+ def wait(clock):",
             "+     clock.advance(3)",

@@ -153,3 +153,13 @@ async def test_a_refused_form_keeps_what_is_in_it() -> None:
         assert "1.2.3" in text(app)
         await pilot.press("enter")
         await until(pilot, lambda: len(told(app, Answered)) == 2)
+
+
+async def test_a_field_that_opens_is_seen_whole_on_a_small_screen() -> None:
+    app, clock = gallery("form")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await go(pilot, clock)
+        await pilot.press("tab", "tab", "tab")
+        await shows(pilot, "[1] option 1", "[3] option 3", "[ Release it ]")
+        await pilot.press("2", "tab")
+        await shows(pilot, "● option 2")

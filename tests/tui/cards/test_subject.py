@@ -1,5 +1,4 @@
 import time
-from difflib import ndiff, restore
 from typing import Any
 
 import msgspec
@@ -55,8 +54,10 @@ def test_hostile_subjects_are_harmless(name: str) -> None:
 def test_a_diff_shows_what_goes_and_what_comes_with_a_little_around_it() -> None:
     old = "".join(f"line {n}\n" for n in range(20))
     new = old.replace("line 10\n", "line ten\n")
-    assert shown(subject(diff=[{"path": "a.txt", "old": old, "new": new}])) == [
-        "a.txt",
+    one = subject(diff=[{"path": "a.txt", "old": old, "new": new}])
+    assert shown(one) == ["a.txt  +1 −1", "- line 10", "+ line ten"]
+    assert [line.text for line in subject_lines(one, context=2)] == [
+        "a.txt  +1 −1",
         "… 8 lines unchanged",
         "  line 8",
         "  line 9",
@@ -68,25 +69,38 @@ def test_a_diff_shows_what_goes_and_what_comes_with_a_little_around_it() -> None
     ]
 
 
+def test_what_lies_between_two_changes_is_counted() -> None:
+    old = "".join(f"line {n}\n" for n in range(20))
+    new = old.replace("line 3\n", "").replace("line 16\n", "line x\n")
+    one = subject(diff=[{"path": "a.txt", "old": old, "new": new}])
+    assert shown(one) == ["a.txt  +1 −2", "- line 3", "… 12 lines unchanged", "- line 16", "+ line x"]
+
+
 def test_a_new_file_says_so() -> None:
-    assert shown(subject(diff=[{"path": "a.txt", "new": "x\n"}])) == ["a.txt (new file)", "+ x"]
+    assert shown(subject(diff=[{"path": "a.txt", "new": "x\n"}])) == ["a.txt  +1 −0 (new file)", "+ x"]
 
 
 def test_a_change_of_the_last_line_end_alone_is_not_nothing() -> None:
-    assert list(diff_lines("a\n", "a")) == [("…", "only the end of the last line changes")]
+    assert list(diff_lines("a\n", "a", context=0)) == [("…", "only the end of the last line changes")]
 
 
-@given(st.lists(st.sampled_from("abc"), max_size=30), st.lists(st.sampled_from("abc"), max_size=30))
-def test_a_diff_tells_every_line_that_goes_and_that_comes(old: list[str], new: list[str]) -> None:
-    lines = list(diff_lines("".join(f"{one}\n" for one in old), "".join(f"{one}\n" for one in new)))
+@given(
+    st.lists(st.sampled_from("abc"), max_size=30),
+    st.lists(st.sampled_from("abc"), max_size=30),
+    st.integers(0, 3),
+)
+def test_a_diff_tells_every_line_that_goes_and_that_comes(
+    old: list[str], new: list[str], context: int
+) -> None:
+    before, after = ("".join(f"{one}\n" for one in lines) for lines in (old, new))
+    lines = list(diff_lines(before, after, context=context))
     gone = sum(1 for mark, _ in lines if mark == "-")
     come = sum(1 for mark, _ in lines if mark == "+")
     assert len(new) - len(old) == come - gone
-    if old == new:
-        assert lines == []
-    peer = list(ndiff(old, new))
-    assert list(restore(peer, 2)) == new
-    assert bool(gone or come) == any(line[0] in "+-" for line in peer)
+    assert bool(lines) == (old != new)
+    whole = list(diff_lines(before, after, context=1000))
+    assert [line for mark, line in whole if mark != "+"] == (old if old != new else [])
+    assert [line for mark, line in whole if mark != "-"] == (new if old != new else [])
 
 
 def test_a_huge_change_is_previewed_at_once() -> None:
