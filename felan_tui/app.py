@@ -77,11 +77,11 @@ class FelanApp(App[None]):
         if self._start.kind == "ask":
             self._start = self._remembered() or self._start
         self._session = SessionScreen(self._start, data=self._data)
-        await self.push_screen(self._session)
+        self.push_screen(self._session)
         if self._start.kind == "ask":
             from felan_tui.start.card import StartScreen
 
-            await self.push_screen(StartScreen(problem=self._problem))
+            self.push_screen(StartScreen(problem=self._problem))
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
@@ -151,10 +151,10 @@ class FelanApp(App[None]):
 
     def _remembered(self) -> Start | None:
         """The agent that was chosen before; None when there is none, or the preferences cannot be read."""
-        from felan_tui.preferences import PreferencesError, load
+        from felan_tui.preferences import PreferencesError, read_agent
 
         try:
-            agent = load(self._config).agent
+            agent = read_agent(self._config)
         except PreferencesError as error:
             self._problem = str(error)
             return None
@@ -163,10 +163,10 @@ class FelanApp(App[None]):
         return Start(kind="agent", cwd=self._start.cwd, settings=agent_settings(agent.kind, agent.command))
 
     def _remember(self, kind: "AgentKind", command: str | None) -> None:
-        from felan_tui.preferences import AgentChoice, PreferencesError, save_agent
+        from felan_tui.preferences import PreferencesError, write_agent
 
         try:
-            save_agent(self._config, AgentChoice(kind, command))
+            write_agent(self._config, kind, command)
         except PreferencesError as error:
             toast(self, str(error), "warning")
 

@@ -4,6 +4,8 @@ import asyncio
 import logging
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,7 +29,6 @@ def run(
         owner = claim(folders, terminal=terminal_name())
     except HostUnavailable as error:
         return _say(error.code, error.message)
-    stderr = _keep_stderr_off(folders.log)
     config = folders.data if data_dir is not None else default_folder("config")
     begin = Start(kind=start, cwd=os.getcwd(), settings=settings, prompt=prompt)
 
@@ -51,9 +52,9 @@ def run(
         return app.return_code or exits.OK, app.farewell
 
     try:
-        code, farewell = asyncio.run(live())
+        with _own_screen(folders.log):
+            code, farewell = asyncio.run(live())
     finally:
-        os.dup2(stderr, 2)
         owner.release()
     return _say(code, farewell) if farewell else code
 
@@ -80,15 +81,24 @@ def _say(code: int, message: str) -> int:
     return code
 
 
-def _keep_stderr_off(log: Path) -> int:
-    """Point descriptor 2 at the log, so that nothing can write over the screen; the old one, to be put
-    back.
+@contextmanager
+def _own_screen(log: Path) -> Iterator[None]:
+    """Let the screen alone write to the terminal: what anything writes to descriptor 2 goes to the log.
+
+    Textual draws on ``sys.__stderr__``; it gets a descriptor of its own for the terminal.
     """
     sys.stderr.flush()
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-    descriptor = os.open(log, flags, 0o600)
-    kept = os.dup(2)
-    os.dup2(descriptor, 2)
-    os.close(descriptor)
+    target = os.open(log, flags, 0o600)
+    kept, drawn = os.dup(2), sys.__stderr__
+    os.dup2(target, 2)
+    os.close(target)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    return kept
+    with open(os.dup(1), "w", encoding="utf-8", errors="replace") as terminal:
+        sys.__stderr__ = terminal  # pyright: ignore[reportConstantRedefinition, reportAttributeAccessIssue] Textual's hold
+        try:
+            yield
+        finally:
+            sys.__stderr__ = drawn  # pyright: ignore[reportConstantRedefinition, reportAttributeAccessIssue]
+            os.dup2(kept, 2)
+            os.close(kept)

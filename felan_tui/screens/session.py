@@ -16,7 +16,7 @@ from textual.screen import Screen
 
 from felan_tui.actions import bindings
 from felan_tui.bars import HeaderLine, PointerBar, QueueLines, RunLine
-from felan_tui.composer import Composer
+from felan_tui.composer import Composer, Draft
 from felan_tui.session.start import Start
 from felan_tui.text.widgets import Line, toast
 from felan_tui.transcript.view import TranscriptView
@@ -38,14 +38,14 @@ class SessionScreen(Screen[None]):
     CSS_PATH: ClassVar = "session.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]
-    AUTO_FOCUS = "Composer"
+    AUTO_FOCUS = "ComposerArea"
 
     def __init__(self, start: Start, *, data: Path) -> None:
         super().__init__()
         self._start = start
         self._data = data
         self._parts: Parts | None = None
-        self._unsent: list[str] = []
+        self._unsent: list[Draft] = []
         self._last_interrupt = -QUIT_SECONDS
 
     def compose(self) -> ComposeResult:
@@ -71,8 +71,10 @@ class SessionScreen(Screen[None]):
         self._parts = Parts(self, link)
         await self._parts.build()
         unsent, self._unsent = self._unsent, []
-        for text in ([self._start.prompt] if self._start.prompt else []) + unsent:
-            self._send(text, follow_up=bool(link.state.run))
+        if self._start.prompt:
+            unsent.insert(0, Draft(self._start.prompt))
+        for number, draft in enumerate(unsent):
+            self._send(draft.expanded, draft, follow_up=number > 0)
 
     def changed(self, change: "Change") -> None:
         """The replica took a frame."""
@@ -94,8 +96,10 @@ class SessionScreen(Screen[None]):
         """The app ends: what was written and not sent is kept."""
         if self._parts is not None:
             self._parts.keep()
-        for text in reversed(self._unsent):
-            self.query_one(Composer).restore(text)
+        composer = self.query_one(Composer)
+        for unsent in reversed(self._unsent):
+            composer.restore(unsent)
+        composer.keep()
 
     @property
     def _link(self) -> "SessionLink | None":
@@ -105,16 +109,17 @@ class SessionScreen(Screen[None]):
 
     @on(Composer.Submitted)
     def _on_submitted(self, event: Composer.Submitted) -> None:
-        self._send(event.text)
+        self._send(event.text, event.draft)
 
     @on(Composer.FollowUp)
     def _on_follow_up(self, event: Composer.FollowUp) -> None:
-        self._send(event.text, follow_up=True)
+        self._send(event.text, event.draft, follow_up=True)
 
-    def _send(self, text: str, *, follow_up: bool = False) -> None:
+    def _send(self, text: str, draft: Draft, *, follow_up: bool = False) -> None:
+        """Send what was written. ``draft`` comes back when it cannot be sent."""
         link = self._link
         if link is None:
-            self._unsent.append(text)
+            self._unsent.append(draft)
             return
         verb = link.verb if not follow_up or link.verb == "send" else "follow_up"
 
@@ -125,7 +130,7 @@ class SessionScreen(Screen[None]):
                 await link.send(text, verb)
             except Refusal as error:
                 toast(self.app, f"Not sent: {words(error)}", "error")
-                self.query_one(Composer).restore(text)
+                self.query_one(Composer).restore(draft)
 
         self.query_one(TranscriptView).action_follow()
         self.run_worker(send(), exit_on_error=False)
@@ -134,7 +139,7 @@ class SessionScreen(Screen[None]):
     def _on_shell(self, event: Composer.ShellSubmitted) -> None:
         link, parts = self._link, self._parts
         if link is None or parts is None:
-            self.query_one(Composer).restore(f"!{event.command}")
+            self.query_one(Composer).restore(event.draft)
             toast(self.app, "The session is not there yet; try again in a moment.", "warning")
             return
 
@@ -145,11 +150,15 @@ class SessionScreen(Screen[None]):
                 process = await link.shell(event.command)
             except Refusal as error:
                 toast(self.app, f"Not started: {words(error)}", "error")
-                self.query_one(Composer).restore(f"!{event.command}")
+                self.query_one(Composer).restore(event.draft)
                 return
             await parts.show_panel(select=process)
 
         self.run_worker(run(), exit_on_error=False)
+
+    @on(Composer.KeepFailed)
+    def _on_keep_failed(self, event: Composer.KeepFailed) -> None:
+        toast(self.app, event.problem, "warning")
 
     @on(Composer.EmptyEnter)
     def _on_empty_enter(self) -> None:
@@ -201,7 +210,7 @@ class SessionScreen(Screen[None]):
         if said is None:
             toast(self.app, "What was said then is not known any more; write it again.", "warning")
         else:
-            self._send(said)
+            self._send(said, Draft(said))
 
     def on_action_chosen(self, event: "ActionChosen") -> None:
         from felan_core.protocol import UNSET
@@ -243,7 +252,7 @@ class SessionScreen(Screen[None]):
     def action_cancel(self) -> None:
         """Esc: leave what has the focus; then the turn; then a held queue."""
         composer, link = self.query_one(Composer), self._link
-        if self.focused is not composer:
+        if not composer.area.has_focus:
             composer.focus()
         elif link is None:
             return
@@ -290,7 +299,8 @@ class SessionScreen(Screen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Ctrl+D is the composer's own key while there is text in it."""
         if action == "quit":
-            return not (self.query_one(Composer).has_focus and self.query_one(Composer).text)
+            composer = self.query_one(Composer)
+            return composer.is_empty or not composer.area.has_focus
         return True
 
     def _quit(self) -> None:

@@ -128,9 +128,10 @@ class Terminal:
         """Wait until none of ``gone`` is on the screen."""
         return self.wait(lambda text: not any(one in text for one in gone), f"the end of {gone!r}", seconds)
 
-    def settle(self, seconds: float = 0.3) -> str:
-        """Take what comes until nothing came for ``seconds``."""
-        while self.pump(seconds):
+    def settle(self, seconds: float = 0.3, most: float = 3.0) -> str:
+        """Take what comes until nothing came for ``seconds``, or for ``most`` seconds."""
+        deadline = time.monotonic() + most
+        while self.pump(seconds) and time.monotonic() < deadline:
             pass
         return self.text()
 
