@@ -29,7 +29,7 @@ from felan_core.protocol.events import (
 )
 from felan_core.protocol.framing import encode_frame
 from felan_core.protocol.reducer import OPEN_STATES, SessionState
-from felan_core.protocol.session import Catalogue, Policy
+from felan_core.protocol.session import Branch, Catalogue, Policy
 from felan_core.protocol.session import SessionState as StateName
 from felan_core.protocol.streams import StreamPosition
 from felan_core.store.batch import Batch
@@ -57,7 +57,7 @@ class SessionActor:
         self.instructions = record.instructions
         self.memory = record.memory
         self.next_seq = record.next_seq
-        self.more_history = loaded.more
+        self.floor = _floor_of(loaded)
         self.resumes: dict[str, JsonObject] = _resumes_of(loaded)
         self.state: SessionState = self._state_of(loaded)
         self.streams: Callable[[], list[Any]] = list
@@ -78,6 +78,7 @@ class SessionActor:
             queue=record.queue,
             catalogue=_EMPTY,
             policy=Policy(name="acp-strict" if record.policy == "acp-strict" else "default"),
+            branch=Branch(leaf=record.leaf or UNSET),
             run=record.run,
             entries=[*loaded.running_tools, *loaded.entries],
             interactions=[one.interaction for one in loaded.interactions],
@@ -181,7 +182,7 @@ class SessionActor:
             self.state, self.resumes = before
             await self._reload()
             raise
-        self.state.entries.drop_oldest(KEPT_ENTRIES)
+        self.floor = max(self.floor, self.state.entries.drop_oldest(KEPT_ENTRIES))
         for frame in frames:
             self._tell(frame)
 
@@ -231,6 +232,7 @@ class SessionActor:
             self.state.catalogue = kept.catalogue
             self.state.completion_only = kept.completion_only
             self.memory = loaded.record.memory
+            self.floor = _floor_of(loaded)
             self.next_seq = max(self.next_seq, loaded.record.next_seq)
             self.resumes = _resumes_of(loaded)
         for connection in list(self._subscribers):
@@ -305,6 +307,11 @@ class SessionActor:
 
 def _resumes_of(loaded: LoadedSession) -> dict[str, JsonObject]:
     return {one.interaction.id: one.resume for one in loaded.interactions if one.resume is not None}
+
+
+def _floor_of(loaded: LoadedSession) -> int:
+    """The seq from which on every entry is loaded. Running tools may stand before it."""
+    return loaded.entries[0].seq if loaded.more and loaded.entries else 0
 
 
 def notice_entry(

@@ -15,6 +15,7 @@ from felan_core.host.pointer import ELEMENT as POINTER
 from felan_core.host.pointer import Pointer, pointer_element
 from felan_core.host.presentation import check_action, show
 from felan_core.host.services import Services
+from felan_core.host.snapshot import captured, history_cursor, parse_history_cursor
 from felan_core.host.stage import Stage
 from felan_core.host.streams import Streams
 from felan_core.host.turns import Turns
@@ -47,7 +48,6 @@ ALWAYS = (
 )
 SHARED_BYTES = 32 * 1024
 """How much of a shared process's output the agent gets."""
-_SNAPSHOT_STEP = 8
 
 
 class LiveSession:
@@ -131,18 +131,8 @@ class LiveSession:
             return await self.actor.do(job)
 
     def snapshot(self, history_limit: int) -> SessionSnapshot:
-        """The session as of now, within ``snapshotBytes``: history is shortened first."""
-        streams = self._streams.prefixes()
-        while True:
-            shown = self.actor.state.entries.newest(history_limit)
-            older = self.actor.more_history or len(self.actor.state.entries) > len(shown)
-            cursor: Maybe[str] = history_cursor(shown[0].seq) if shown and older else UNSET
-            snapshot = self.actor.state.to_snapshot(
-                history_limit=history_limit, cursor=cursor, streams=streams
-            )
-            if not history_limit or len(msgspec.json.encode(snapshot)) <= LIMITS.snapshot_bytes:
-                return snapshot
-            history_limit = max(0, min(history_limit - 1, history_limit * _SNAPSHOT_STEP // 10))
+        """The session as of now, within ``snapshotBytes``. Inside a job."""
+        return captured(self.actor, self._streams.prefixes(), history_limit)
 
     async def detach(self, call: Call) -> op.Empty:
         """End the subscription, also when there is none."""
@@ -352,16 +342,3 @@ def ended_card(card: ToolEntry, row: ProcessRow) -> ToolEntry:
 def operations_of(backend: Backend) -> list[str]:
     """The catalogue's operations of a session with this backend: what it cannot do is not among them."""
     return sorted((*ALWAYS, *(("steer",) if backend.abilities.steer else ())))
-
-
-def history_cursor(before_seq: int) -> str:
-    """Where the page before ``before_seq`` is to be had. It lives through restarts."""
-    return f"h1.{before_seq}"
-
-
-def parse_history_cursor(cursor: str) -> int:
-    """The seq in a history cursor. Raises ``invalid_request`` for one that this host did not make."""
-    version, _, number = cursor.partition(".")
-    if version != "h1" or not number.isascii() or not number.isdigit() or len(number) > 16:
-        raise invalid("cursor: not one of this host's")
-    return int(number)

@@ -93,15 +93,20 @@ class Entries:
         """All entries that started before ``seq``, oldest first."""
         return [self._by_id[entry_id] for _, entry_id in self._order[: bisect_left(self._order, (seq, ""))]]
 
-    def drop_oldest(self, keep: int) -> None:
-        """Forget all but the newest ``keep`` entries that have ended; running tools are kept."""
+    def drop_oldest(self, keep: int) -> int:
+        """Forget all but the newest ``keep`` entries that have ended; running tools are kept.
+
+        The seq from which on nothing was forgotten, 0 where nothing was.
+        """
         if len(self._order) <= keep:
-            return
+            return 0
+        floor = self._order[-keep][0]
         for key in self._order[:-keep]:
             entry = self._by_id[key[1]]
             if not (isinstance(entry, ToolEntry) and entry.state == "running"):
                 self._order.remove(key)
                 del self._by_id[key[1]]
+        return floor
 
     def __len__(self) -> int:
         return len(self._order)
@@ -187,14 +192,14 @@ class SessionState:
         return state
 
     def to_snapshot(
-        self, *, history_limit: int, cursor: Maybe[str], streams: list[StreamPrefix]
+        self,
+        *,
+        history: History,
+        tools: list[ToolEntry],
+        streams: list[StreamPrefix],
+        completion_only: list[CompletionOnlyStream],
     ) -> SessionSnapshot:
-        """What a client needs to show the session: the newest ``history_limit`` entries, and every running
-        tool.
-        """
-        history = self.entries.newest(history_limit)
-        shown = {entry.id for entry in history}
-        tools = [one for one in self.entries if isinstance(one, ToolEntry) and one.state == "running"]
+        """What a client needs to show the session. ``tools``: those that run and are not in ``history``."""
         return SessionSnapshot(
             session=self.session,
             root=self.root,
@@ -203,18 +208,18 @@ class SessionState:
             created_at=self.created_at,
             header=self.header,
             branch=self.branch,
-            history=History(entries=history, cursor=cursor),
+            history=history,
             queue=self.queue,
             run=self.run or UNSET,
             catalogue=self.catalogue,
             policy=self.policy,
-            tools=[tool for tool in tools if tool.id not in shown][-LIMITS.page_entries :],
+            tools=tools,
             interactions=self._listed_interactions(),
             children=list(self.children.values())[-LIMITS.page_entries :],
             processes=list(self.processes.values())[-LIMITS.page_entries :],
             presentation=list(self.presentation.values()),
             streams=streams,
-            completion_only_streams=list(self.completion_only.values()),
+            completion_only_streams=completion_only,
         )
 
     def _listed_interactions(self) -> list[Interaction]:

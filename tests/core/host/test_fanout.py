@@ -89,7 +89,7 @@ async def test_one_that_does_not_read_is_detached_once_and_holds_up_nobody(
     assert most <= 512 * KB + 256 * KB  # what is being handed over counts until it is taken
     await slow.send(*({"v": 1, "id": f"b{n}", "op": "host.status", "params": {}} for n in range(20)))
     frames = []
-    while not frames or frames[-1].get("re") != "b19":
+    while sum("re" in one for one in frames) < 40:
         frames.append(await slow.frame())
     notices = [n for n, one in enumerate(frames) if "notice" in one]
     assert len(notices) == 1

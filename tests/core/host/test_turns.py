@@ -118,9 +118,9 @@ async def test_follow_ups_are_taken_in_order_after_the_turn(host: Rig, hand: Sta
     await client.follow_up(session, "three")
     await until(lambda: [item.text for item in replica.state.queue.items] == ["two", "three"])
     gate.set()
-    await until(lambda: len(hand.turns) == 3 and replica.state.run is None)
+    await until(lambda: len(hand.turns) == 3 and not replica.state.queue.items)
+    await until(lambda: replica.state.run is None)
     assert [turn.text for turn in hand.turns] == ["one", "two", "three"]
-    assert replica.state.queue.items == []
 
 
 async def test_after_a_cancel_the_queue_is_held_and_an_action_releases_it(

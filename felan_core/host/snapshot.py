@@ -1,0 +1,91 @@
+"""A session as a client gets it that attaches: all that fits, and where the rest is to be had (§1, §7).
+
+History is shortened first (its cursor says so), then prefixes become completion-only. Where even that is
+not enough, running tools are left out, the oldest first: each is told whole when it next changes.
+"""
+
+from typing import TypeVar
+
+import msgspec
+
+from felan_core.host.actor import SessionActor
+from felan_core.protocol.base import LIMITS, UNSET, Maybe
+from felan_core.protocol.entries import Entry, ToolEntry
+from felan_core.protocol.errors import ProtocolError, invalid
+from felan_core.protocol.session import History, SessionSnapshot
+from felan_core.protocol.streams import CompletionOnlyStream, StreamPrefix
+
+E = TypeVar("E", bound=Entry)
+_encode = msgspec.json.Encoder().encode
+
+
+def captured(actor: SessionActor, streams: list[StreamPrefix], history_limit: int) -> SessionSnapshot:
+    """The session as of now, within ``snapshotBytes``. Inside a job. Raises ``unavailable``."""
+    state = actor.state
+    shown = _newest(actor, history_limit)
+    withheld = list(state.completion_only.values())
+    running = [one for one in state.entries if isinstance(one, ToolEntry) and one.state == "running"]
+    running = running[-LIMITS.page_entries :]
+    while True:
+        there = {entry.id for entry in shown}
+        snapshot = state.to_snapshot(
+            history=History(entries=shown, cursor=_cursor(actor, shown)),
+            tools=[tool for tool in running if tool.id not in there],
+            streams=streams,
+            completion_only=withheld,
+        )
+        excess = len(_encode(snapshot)) - LIMITS.snapshot_bytes
+        if excess <= 0:
+            return snapshot
+        if shown:
+            shown = _without_oldest(shown, excess)
+        elif streams:
+            withheld += [
+                CompletionOnlyStream(message=one.message, id=one.id, kind=one.kind, reason="limit")
+                for one in streams
+            ]
+            streams = []
+        elif running:
+            running = _without_oldest(running, excess)
+        else:
+            raise ProtocolError("unavailable", "session: it does not fit into a snapshot")
+
+
+def _newest(actor: SessionActor, limit: int) -> list[Entry]:
+    """The newest entries without a gap among them, at most ``limit`` and ``pageBytes``."""
+    shown: list[Entry] = []
+    room = LIMITS.page_bytes
+    for entry in reversed(actor.state.entries.newest(limit)):
+        room -= len(_encode(entry)) + 1
+        if room < 0 or entry.seq < actor.floor:
+            break
+        shown.append(entry)
+    return shown[::-1]
+
+
+def _without_oldest(entries: list[E], excess: int) -> list[E]:
+    """The entries that are left when the oldest that make up ``excess`` bytes are dropped: one at least."""
+    dropped = 0
+    while dropped < len(entries) and excess > 0:
+        excess -= len(_encode(entries[dropped])) + 1
+        dropped += 1
+    return entries[dropped:]
+
+
+def _cursor(actor: SessionActor, shown: list[Entry]) -> Maybe[str]:
+    before = shown[0].seq if shown else actor.next_seq
+    older = actor.floor > 0 or bool(actor.state.entries.before(before))
+    return history_cursor(before) if older else UNSET
+
+
+def history_cursor(before_seq: int) -> str:
+    """Where the page before ``before_seq`` is to be had. It lives through restarts."""
+    return f"h1.{before_seq}"
+
+
+def parse_history_cursor(cursor: str) -> int:
+    """The seq in a history cursor. Raises ``invalid_request`` for one that this host did not make."""
+    version, _, number = cursor.partition(".")
+    if version != "h1" or not number.isascii() or not number.isdigit() or len(number) > 16:
+        raise invalid("cursor: not one of this host's")
+    return int(number)
