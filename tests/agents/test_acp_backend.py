@@ -29,8 +29,7 @@ class Bench:
 
     def _backend(self) -> AcpBackend:
         times = Times(handshake=120.0, cancel=30.0)
-        environ = self.agent.environ
-        return AcpBackend(self.session, self.agent.command, environ=environ, times=times, trace=self.traffic)
+        return AcpBackend(self.session, self.agent.command, times=times, trace=self.traffic)
 
     async def another_host(self) -> None:
         """As after a restart of the host: a new backend that has the memory alone."""

@@ -1,14 +1,12 @@
 """Real agents for tests: how each is started against the fake model, and what to say to make it do something.
 
 ``real_agent("opencode", model_url, home)`` writes the agent's configuration below ``home`` and gives the
-command and the environment to start it with: for ``AcpBackend``, or for ``felan --agent`` in a test of the
-whole screen. A ``home`` that is used again saves the agent the work of its first start.
+command to start it with: for ``AcpBackend``, or for ``felan --agent`` in a test of the whole screen. A
+``home`` that is used again saves the agent the work of its first start.
 """
 
 import json
-import os
 import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,20 +18,12 @@ NAMES = ("opencode", "codex")
 
 @dataclass(frozen=True)
 class RealAgent:
-    """``command`` is what a person would give to ``--agent``; ``environ`` is the whole environment for it,
-    and ``private`` what of that is the agent's own.
+    """``command`` is what a person would give to ``--agent``. It sets what the agent needs of the environment
+    itself, so that the environment of what is tested stays as it is.
     """
 
     name: str
     command: str
-    environ: dict[str, str]
-    private: dict[str, str]
-
-    @property
-    def standalone(self) -> str:
-        """The command with what it needs of the environment, for a program whose own is to stay as it is."""
-        words = [f"{name}={value}" for name, value in self.private.items()]
-        return f"env {shlex.join(words)} {self.command}"
 
     def prompt(self, *steps: Step, words: str = "Please do it.") -> str:
         """A prompt that makes the agent's model play ``steps`` (see ``fake_model``)."""
@@ -59,9 +49,7 @@ class RealAgent:
         return {"tool": "edit", "args": {"filePath": str(path), "oldString": old, "newString": new}}
 
 
-def real_agent(
-    name: str, model_url: str, home: Path, environ: Mapping[str, str] = os.environ
-) -> RealAgent | None:
+def real_agent(name: str, model_url: str, home: Path) -> RealAgent | None:
     """The fetched agent, or None where ``make test-agents`` has not fetched it."""
     binary = program(name)
     if binary is None:
@@ -74,19 +62,20 @@ def real_agent(
         "NO_BROWSER": "1",
         **{f"XDG_{kind}_HOME": str(home / kind.lower()) for kind in ("CONFIG", "DATA", "CACHE", "STATE")},
     }
-    command = shlex.quote(str(binary))
+    words = [str(binary)]
     if name == "opencode":
         config = home / "opencode.json"
         config.write_text(json.dumps(_opencode(model_url)))
         off = {f"OPENCODE_DISABLE_{what}": "1" for what in ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD")}
         private |= {"OPENCODE_CONFIG": str(config), **off}
-        command += " acp"
+        words.append("acp")
     else:
         folder = home / "codex"
         folder.mkdir(exist_ok=True)
         (folder / "config.toml").write_text(_CODEX.format(url=model_url))
         private |= {"CODEX_HOME": str(folder), "RUST_LOG": "error"}
-    return RealAgent(name, command, {**environ, **private}, private)
+    setting = [f"{variable}={value}" for variable, value in private.items()]
+    return RealAgent(name, shlex.join(["env", *setting, *words]))
 
 
 def _opencode(url: str) -> dict[str, object]:
