@@ -1,0 +1,24 @@
+"""A composer in a real terminal: shows what was sent, one line each."""
+
+from textual.content import Content
+from textual.message import Message
+
+from tests.tui.composer.support import Writing
+
+
+class Telling(Writing):
+    def tell(self) -> None:
+        lines = [f"{kind} {text!r}" for kind, text in self.heard()]
+        self.query_one("#above").update(Content("\n".join(lines)))  # pyright: ignore[reportAttributeAccessIssue]
+
+    def on_composer_submitted(self, event: Message) -> None:
+        self.said.append(event)
+        self.tell()
+
+    def on_composer_follow_up(self, event: Message) -> None:
+        self.said.append(event)
+        self.tell()
+
+
+if __name__ == "__main__":
+    Telling().run()
