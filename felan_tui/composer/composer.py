@@ -331,23 +331,27 @@ class Composer(Vertical):
         task.add_done_callback(self._tasks.discard)
 
     async def _open(self) -> None:
-        """Take up what earlier runs kept. Who types meanwhile loses nothing: the old draft comes first."""
-        if self._data is not None:
-            data = self._data
-            key = await asyncio.to_thread(project_key, self._cwd)
-            self._history_file = HistoryFile(data / "history" / key)
-            draft_file = DraftFile(data / "drafts" / f"{key}.json")
-            with self._complaining():
-                self.history.load(await asyncio.to_thread(self._history_file.load))
-            kept = Draft()
-            with self._complaining():
-                kept = await asyncio.to_thread(draft_file.load)
-            self._autosave = Autosave(draft_file, self._complain)
-            if kept:
-                self.area.put_before(kept)
-            self._autosave.changed(self.area.draft)
-            self._spawn(self._autosave.run())
-        self._loaded.set()
+        try:
+            if self._data is not None:
+                await self._take_up(self._data)
+        finally:
+            self._loaded.set()
+
+    async def _take_up(self, data: Path) -> None:
+        """What earlier runs kept. Who types meanwhile loses nothing: the old draft comes first."""
+        key = await asyncio.to_thread(project_key, self._cwd)
+        self._history_file = HistoryFile(data / "history" / key)
+        draft_file = DraftFile(data / "drafts" / f"{key}.json")
+        with self._complaining():
+            self.history.load(await asyncio.to_thread(self._history_file.load))
+        kept = Draft()
+        with self._complaining():
+            kept = await asyncio.to_thread(draft_file.load)
+        self._autosave = Autosave(draft_file, self._complain)
+        if kept:
+            self.area.put_before(kept)
+        self._autosave.changed(self.area.draft)
+        self._spawn(self._autosave.run())
 
     def _remember(self, draft: Draft) -> None:
         if self.history.add(draft) and self._data is not None:

@@ -11,7 +11,7 @@ def project_key(cwd: str) -> str:
     from hashlib import sha256
 
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", cwd.rstrip("/").rpartition("/")[2])[:40].strip(".-") or "root"
-    return f"{name}-{sha256(cwd.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
+    return f"{name}-{sha256(cwd.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 def write_whole(path: Path, data: bytes) -> None:
