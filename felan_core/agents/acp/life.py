@@ -298,7 +298,7 @@ class Life:
         details = [process.last_words()]
         if connection.garbage:
             details.append(
-                f"{connection.garbage} lines of its output were no ACP message; the last:\n"
+                f"Lines of its output that were no ACP message: {connection.garbage}; the last:\n"
                 + "\n".join(connection.garbage_lines)
             )
         error = AgentGone(

@@ -44,7 +44,7 @@ async def test_a_death_in_a_turn_says_how_and_what_the_agent_said_last(stage: St
         await stage.play("partial_line")
     assert caught.value.message == "scripted exited with code 7."
     assert "the disk is on fire" in caught.value.details
-    assert "1 lines of its output were no ACP message" in caught.value.details
+    assert "that were no ACP message: 1;" in caught.value.details
     assert stage.session.gone_with is None, "the turn has said it"
 
 

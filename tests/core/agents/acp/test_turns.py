@@ -39,7 +39,7 @@ async def test_lines_that_are_no_messages_are_skipped(stage: Stage) -> None:
     assert stage.session.said() == "sane"
     with pytest.raises(AgentGone) as caught:
         await stage.take_turn()
-    assert "8 lines of its output were no ACP message" in caught.value.details
+    assert "that were no ACP message: 8;" in caught.value.details
     assert '{"no":"message"}' in caught.value.details
 
 
