@@ -83,7 +83,7 @@ class Parts:
         if self.processes:
             parts.append(Part("processes", f"⚙ {self.processes}", "info"))
         if self.waiting:
-            parts.append(Part("waiting", f"⏳ {self.waiting}", "warning"))
+            parts.append(Part("waiting", f"◷ {self.waiting}", "warning"))
         if connection := safe_line(self.connection).strip():
             parts.append(Part("connection", f"● {cut(connection, 28)}", self.connection_tone))
         return parts

@@ -91,7 +91,7 @@ class RunLine(FittedLine):
         if self._cancelling:
             words, style, hint = f"● cancelling {lasted}", "$text-warning", ""
         elif self._state == "waiting":
-            words, style, hint = f"⏳ waits for your answer {lasted}", "$text-warning", f" · F2 answers{hint}"
+            words, style, hint = f"◷ waits for your answer {lasted}", "$text-warning", f" · F2 answers{hint}"
         else:
             words, style = f"● running {lasted}", "$text-accent"
         words = cut(words, cells)

@@ -79,7 +79,7 @@ def test_without_an_element_nothing_is_claimed() -> None:
 def test_at_120_all_of_it_is_there() -> None:
     shown = line(PointerFacts("DIRTY", 3, GOAL), ALL, 120)
     assert shown.startswith("◆ DIRTY r3 목표: flaky login → run CI ")
-    assert shown.endswith("⎇ fix/login*  ctx 41%  ⚙ 2  ⏳ 1  ● embedded")
+    assert shown.endswith("⎇ fix/login*  ctx 41%  ⚙ 2  ◷ 1  ● embedded")
 
 
 def test_parts_go_in_the_declared_order_and_what_waits_goes_last() -> None:
@@ -89,7 +89,7 @@ def test_parts_go_in_the_declared_order_and_what_waits_goes_last() -> None:
     for fewer, more in pairwise(lost):
         assert more[: len(fewer)] == fewer
     assert bar_line(facts, ALL, 60).dropped == ("branch", "connection")
-    assert "⏳ 1" in line(facts, ALL, 60)
+    assert "◷ 1" in line(facts, ALL, 60)
     assert "목표: flaky login → run" in line(facts, ALL, 60)
 
 
@@ -139,14 +139,14 @@ async def test_the_bar_follows_its_element_and_the_size(size: tuple[int, int]) -
         row = bar.render_line(0).text
         assert cell_len(row) == size[0] - 2  # a cell of padding on each side
         assert "◆ DIRTY r3 목표: flaky login" in row
-        assert "⏳ 1" in row
+        assert "◷ 1" in row
         bar.show_pointer(element(status="CLEAN", revision=4, text=GOAL))
         await pilot.pause()
         assert "● CLEAN r4" in bar.render_line(0).text
         await pilot.resize_terminal(61, 16)
         await pilot.pause()
         assert cell_len(bar.render_line(0).text) == 59
-        assert "⏳ 1" in bar.render_line(0).text
+        assert "◷ 1" in bar.render_line(0).text
 
 
 @pytest.mark.parametrize("words", hostile.SHORT.values(), ids=hostile.SHORT.keys())
