@@ -207,10 +207,12 @@ class SessionScreen(Screen[None]):
     def on_ask_again(self, event: "AskAgain") -> None:
         link = self._link
         said = link.prompt_of(event.interaction) if link is not None else None
-        if said is None:
-            toast(self.app, "What was said then is not known any more; write it again.", "warning")
-        else:
+        if said is not None:
             self._send(said, Draft(said))
+        elif self._parts is not None:
+            self._parts.cards.reject(
+                event.interaction.id, "what was said then is not known any more; write it again"
+            )
 
     def on_action_chosen(self, event: "ActionChosen") -> None:
         from felan_core.protocol import UNSET

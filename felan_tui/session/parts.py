@@ -5,6 +5,8 @@ Changes are collected and drawn at most once a frame; text goes to the transcrip
 
 from typing import TYPE_CHECKING, Literal
 
+from textual.strip import Strip
+
 from felan_core.client.replica import Change
 from felan_core.protocol.elements import StatusElement, ViewElement
 from felan_core.protocol.events import (
@@ -64,12 +66,20 @@ class Parts:
         self._feed = Feed(screen.query_one(TranscriptView), link.replica, me=NAME)
         self.cards = CardStack(around=Surroundings(me=link.me, key=CARD_KEY))
         self._above = ElementArea("above", "transcript")
-        self._side = ElementArea("side", id="side")
+        self._side = ElementArea("side", id="side", render_markdown=self._markdown)
         self._panel: ProcessPanel | None = None
         self._dirty: set[str] = set()
         self._waiting = False
         self._connection = ("embedded", "muted")
         self._side_closed = False
+
+    def _markdown(self, text: str, width: int) -> list[Strip]:
+        """A document's text as strips, in the look of the theme that is on."""
+        from felan_tui.transcript.look import look_from_theme
+        from felan_tui.transcript.markdown import markdown_rows
+
+        look = look_from_theme(self._screen.app.theme_variables)
+        return [Strip(row).adjust_cell_length(width) for row in markdown_rows(text, width, look)]
 
     async def build(self) -> None:
         """Put up the widgets that only an attached session needs, and show all of it."""
