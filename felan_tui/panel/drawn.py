@@ -2,8 +2,12 @@
 
 from typing import Any
 
+from rich.style import Style
 from textual.app import App
+from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widget import Widget
 
 from felan_tui.transcript.look import Look, look_from_theme
 
@@ -23,6 +27,7 @@ class DrawnLines(ScrollView):
         super().__init__(id=id)
         self._unicode = unicode
         self._look: Look | None = None
+        self.ground = Style()
 
     @property
     def _app(self) -> App[Any]:
@@ -35,6 +40,15 @@ class DrawnLines(ScrollView):
             self._look = look_from_theme(self._app.theme_variables, unicode=self._unicode)
         return self._look
 
+    def set_rows(self, rows: int) -> None:
+        """How many rows there are. The screen is not laid out anew for that, as `virtual_size` alone does:
+        nothing moves but the scroll bar.
+        """
+        size = Size(self.scrollable_content_region.width, rows)
+        if size != self.virtual_size:
+            self.set_reactive(Widget.virtual_size, size)  # pyright: ignore[reportArgumentType] a class has the reactive
+            self._scroll_update(size)
+
     def on_mount(self) -> None:
         self._app.theme_changed_signal.subscribe(self, self._theme_changed)
 
@@ -46,6 +60,11 @@ class DrawnLines(ScrollView):
         """Scrolls at once: what comes meanwhile would move the end of an animation."""
         options["animate"] = False
         super().scroll_to(*args, **options)  # pyright: ignore[reportArgumentType] passed on as they came
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines of a region, all on the same ground: to ask for it costs as much as a line does."""
+        self.ground = self.rich_style
+        return super().render_lines(crop)
 
     def render(self) -> str:
         return ""

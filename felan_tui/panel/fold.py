@@ -8,18 +8,11 @@ at one end and goes at the other.
 from bisect import bisect_right
 from collections.abc import Iterable
 
-from felan_tui.text.ansi import Line
 from felan_tui.text.cells import fold_spans
 
 
-def height(line: Line, width: int) -> int:
+def height(text: str, width: int) -> int:
     """The rows that a line takes at a width; at least one."""
-    if len(line) == 1:
-        text = line[0].text
-    elif line:
-        text = "".join(segment.text for segment in line)
-    else:
-        return 1
     size = len(text)
     if text.isascii():
         return -(-size // width) or 1
@@ -46,12 +39,12 @@ class Fold:
         """The first row of the first line."""
         return self._starts[0] if self._starts else self.row_end
 
-    def extend(self, lines: Iterable[Line]) -> None:
+    def extend(self, texts: Iterable[str]) -> None:
         """Adds lines at the end."""
         row = self.row_end
-        for line in lines:
+        for text in texts:
             self._starts.append(row)
-            row += height(line, self.width)
+            row += height(text, self.width)
         self.row_end = row
 
     def trim(self, first: int) -> None:

@@ -24,7 +24,7 @@ FRAME = 0.05
 FRAME_BYTES = 256 * 1024
 """Bytes that are taken in one frame at most."""
 
-FRAME_WORK = 0.02
+FRAME_WORK = 0.03
 """Seconds of work in one frame, after which the screen and the person have the rest of it."""
 
 BREATH = 0.005

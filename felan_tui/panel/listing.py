@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 
 from textual import events
 from textual.binding import Binding
-from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
@@ -58,7 +57,7 @@ class ProcessList(DrawnLines, can_focus=True):
         """Other rows, oldest first."""
         self._rows = list(rows)
         self.chosen = chosen
-        self.virtual_size = Size(self.scrollable_content_region.width, len(self._rows))
+        self.set_rows(len(self._rows))
         self._reveal()
         self.refresh()
 
@@ -88,7 +87,7 @@ class ProcessList(DrawnLines, can_focus=True):
             self.scroll_to(y=at if at < top else at - page + 1, force=True)
 
     def on_resize(self, _event: events.Resize) -> None:
-        self.virtual_size = Size(self.scrollable_content_region.width, len(self._rows))
+        self.set_rows(len(self._rows))
         self.call_after_refresh(self._reveal)
 
     def on_click(self, event: events.Click) -> None:
@@ -102,7 +101,7 @@ class ProcessList(DrawnLines, can_focus=True):
         width = self.scrollable_content_region.width
         index = self.scroll_offset.y + y
         if not 0 <= index < len(self._rows):
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self.ground)
         row = self._rows[index]
         line = list_row(row, width, self._now(), self.look, chosen=row.id == self.chosen)
-        return strip_of(line).adjust_cell_length(width).apply_style(self.rich_style)
+        return strip_of(line).adjust_cell_length(width).apply_style(self.ground)

@@ -3,13 +3,17 @@
 Lines have numbers that never change: the first line that was taken is 0, and dropping the oldest moves
 `first` up. What is dropped is dropped in the slices in which it came, so that the offset of the oldest kept
 byte is exact.
+
+Lines are kept packed, as tuples of text and numbers: the garbage collector lets go of those, while it would
+stop the screen for a tenth of a second each time that it walks through 20,000 lines of segments.
 """
 
-from collections import deque
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from rich.segment import Segment
+from rich.style import Style
 
 from felan_tui.elements.figures import amount, number
 from felan_tui.text.ansi import AnsiLines, Line
@@ -22,32 +26,48 @@ SLICE = 4096
 """Bytes that are taken at once: some milliseconds of work, whatever is in them."""
 
 _SEARCHED = 8192
-_LINE_WEIGHT = 90
-_RUN_WEIGHT = 130
-_COLOUR_WEIGHT = 500
+_LINE_WEIGHT = 110
+_RUN_WEIGHT = 48
+_STYLE_WEIGHT = 500
 
 
 class Note(list[Segment]):
     """A line of ours among the output: what is not shown there."""
 
 
+_Packed = tuple[str | int, ...]
+"""The text of a line, then for each of its runs where it ends and the number of its style in its slice."""
+
+
 class _Slice(NamedTuple):
-    """From which line and which byte on a slice goes, and what its lines weigh."""
+    """From which line and which byte on a slice goes, what its lines weigh, and the styles that they have."""
 
     line: int
     offset: int
     weight: int
+    styles: tuple[Style | None, ...]
 
 
-def weight(line: Line) -> int:
-    """About the bytes of memory that a line takes."""
-    total = _LINE_WEIGHT
-    for text, style, _ in line:
-        total += _RUN_WEIGHT + (len(text) if text.isascii() else 4 * len(text))
-        # Of the 16 and 256 colours few styles exist, and lines have them in common.
-        if style is not None and style.color is not None and style.color.triplet is not None:
-            total += _COLOUR_WEIGHT
-    return total
+def _packed(lines: list[Line]) -> tuple[list[_Packed | Note], tuple[Style | None, ...], int]:
+    """The lines packed, their styles, and about the bytes of memory that all this takes."""
+    packed: list[_Packed | Note] = []
+    styles: dict[Style | None, int] = {None: 0}
+    weight = 0
+    for line in lines:
+        if isinstance(line, Note):
+            packed.append(line)
+            weight += _LINE_WEIGHT
+            continue
+        runs: list[int] = []
+        end = 0
+        for text, style, _ in line:
+            end += len(text)
+            runs += end, styles.setdefault(style, len(styles))
+        text = line[0].text if len(line) == 1 else "".join(segment.text for segment in line)
+        # Plain text needs no runs.
+        packed.append((text,) if len(line) == 1 and not runs[1] else (text, *runs))
+        weight += _LINE_WEIGHT + len(text) * (1 if text.isascii() else 4) + _RUN_WEIGHT * len(line)
+    return packed, tuple(styles), weight + _STYLE_WEIGHT * (len(styles) - 1)
 
 
 def slices(data: bytes) -> Iterator[bytes]:
@@ -71,8 +91,8 @@ class OutputLog:
         self._max_lines = max_lines
         self._max_bytes = max_bytes
         self._ansi = AnsiLines()
-        self._lines: list[Line] = []
-        self._slices: deque[_Slice] = deque()
+        self._lines: list[_Packed | Note] = []
+        self._slices: list[_Slice] = []
         self._weight = 0
         self.first = 0
         self.next_offset = 0
@@ -107,11 +127,30 @@ class OutputLog:
         """A line that is kept. IndexError."""
         if not self.first <= number < self.end:
             raise IndexError(number)
-        return self._lines[number - self.first]
+        packed = self._lines[number - self.first]
+        if isinstance(packed, Note):
+            return packed
+        text, *runs = packed
+        assert isinstance(text, str)
+        if not runs:
+            return [Segment(text)] if text else []
+        styles = self._slices[bisect_right(self._slices, number, key=_line_of) - 1].styles
+        line: Line = []
+        start = 0
+        for end, style in zip(runs[::2], runs[1::2], strict=True):
+            assert isinstance(end, int) and isinstance(style, int)
+            line.append(Segment(text[start:end], styles[style]))
+            start = end
+        return line
 
     def lines(self, start: int, stop: int) -> list[Line]:
         """The kept lines of these numbers."""
-        return self._lines[max(0, start - self.first) : max(0, stop - self.first)]
+        return [self.line(number) for number in range(max(start, self.first), min(stop, self.end))]
+
+    def texts(self, start: int, stop: int) -> list[str]:
+        """The texts of the kept lines of these numbers."""
+        kept = self._lines[max(0, start - self.first) : max(0, stop - self.first)]
+        return [one[0].text if isinstance(one, Note) else str(one[0]) for one in kept]
 
     def feed(self, data: bytes, offset: int) -> None:
         """The output from `offset` on. A note says what is missing before it."""
@@ -133,18 +172,19 @@ class OutputLog:
 
     def trim(self) -> None:
         """Drops the oldest slices that are too many."""
-        dropped = 0
-        while self._too_much(dropped) and len(self._slices) > 1:
-            until = self._slices[1].line
+        dropped = gone = 0
+        while self._too_much(dropped) and gone + 1 < len(self._slices):
+            until = self._slices[gone + 1].line
             if self.hold is not None and until > self.hold:
                 break
-            self._weight -= self._slices.popleft().weight
+            self._weight -= self._slices[gone].weight
+            gone += 1
             dropped = until - self.first
         if dropped < len(self._lines) and dropped and isinstance(self._lines[dropped], Note):
             dropped += 1
-        if dropped:
-            del self._lines[:dropped]
-            self.first += dropped
+        del self._slices[:gone]
+        del self._lines[:dropped]
+        self.first += dropped
 
     def _too_much(self, dropped: int) -> bool:
         """Whether more is kept than the bounds allow when so many of the oldest lines are gone."""
@@ -163,7 +203,11 @@ class OutputLog:
         if not lines and self._slices:
             # Gigabytes without a line end must not fill memory with slices of nothing.
             return
-        added = sum(map(weight, lines))
-        self._lines += lines
-        self._weight += added
-        self._slices.append(_Slice(before, offset, added))
+        packed, styles, weight = _packed(lines)
+        self._lines += packed
+        self._weight += weight
+        self._slices.append(_Slice(before, offset, weight, styles))
+
+
+def _line_of(one: _Slice) -> int:
+    return one.line

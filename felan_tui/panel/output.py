@@ -12,7 +12,6 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding
-from textual.geometry import Size
 from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
@@ -172,7 +171,7 @@ class OutputView(DrawnLines, can_focus=True):
         if fold.end < log.first:
             fold.trim(log.first)
         while fold.end < log.end and self._clock() < until:
-            fold.extend(log.lines(fold.end, fold.end + STEP))
+            fold.extend(log.texts(fold.end, fold.end + STEP))
         if fold.end < log.end:
             if not self._folding:
                 self._folding = True
@@ -252,11 +251,9 @@ class OutputView(DrawnLines, can_focus=True):
             self._moved()
 
     def _place(self, top: int, total: int) -> None:
-        size = Size(self._width, total)
         self._placing = True
         try:
-            if self.virtual_size != size:
-                self.virtual_size = size
+            self.set_rows(total)
             if round(self.scroll_y) != top:
                 self.scroll_y = top
             self.scroll_target_y = top
@@ -325,17 +322,16 @@ class OutputView(DrawnLines, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
         width = self.scrollable_content_region.width
-        base = self.rich_style
         place = self.scroll_offset.y + y + self._top
         found = self._row(place)
         if found is None:
-            return Strip.blank(width, base)
+            return Strip.blank(width, self.ground)
         row, theirs = found
         if theirs:
             row = [Segment(text, style and _on_ours(style)) for text, style, _ in row]
         else:
             row = [Segment(text, style or self.look.muted) for text, style, _ in cut_row(row, width)]
-        strip = strip_of(row).adjust_cell_length(width).apply_style(base)
+        strip = strip_of(row).adjust_cell_length(width).apply_style(self.ground)
         if self.text_selection is not None and (span := self.text_selection.get_span(place)) is not None:
             strip = self._selected(strip, *span)
         return strip.apply_offsets(0, place)

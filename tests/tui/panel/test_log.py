@@ -1,3 +1,5 @@
+import gc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -108,13 +110,12 @@ texts = st.text(st.sampled_from("ab 日e\u0301👍🏽é"), max_size=60)
 
 @given(st.lists(texts, max_size=20), st.integers(2, 30))
 def test_every_row_of_a_fold_belongs_to_the_line_that_is_drawn_there(texts: list[str], width: int) -> None:
-    lines = [line for text in texts for line in ansi_lines(text + "\n")]
     fold = Fold(width, 0)
-    fold.extend(lines)
+    fold.extend(texts)
     row = fold.base
-    for number, line in enumerate(lines):
-        rows = len(fold_spans(plain_text([line]), width))
-        assert height(line, width) == rows
+    for number, text in enumerate(texts):
+        rows = len(fold_spans(text, width))
+        assert height(text, width) == rows
         assert [fold.at(row + part) for part in range(rows)] == [(number, part) for part in range(rows)]
         assert fold.row_of(number) == row
         row += rows
@@ -123,10 +124,27 @@ def test_every_row_of_a_fold_belongs_to_the_line_that_is_drawn_there(texts: list
 
 def test_dropping_the_oldest_lines_renumbers_no_row() -> None:
     fold = Fold(10, 0)
-    fold.extend(ansi_lines("x" * 25 + "\nsecond\n" + "y" * 11 + "\nlast\n"))
+    fold.extend(["x" * 25, "second", "y" * 11, "last"])
     third = fold.row_of(2)
     fold.trim(2)
     assert (fold.base, fold.row_of(2), fold.at(third + 1), fold.end) == (third, third, (2, 1), 4)
+
+
+@given(
+    st.lists(st.sampled_from([b"a", b"bc", "日".encode(), b"\n", b"\x1b[31m", b"\x1b[0m", b"\x1b[38;5;9m"]))
+)
+def test_lines_come_out_as_they_went_in(pieces: list[bytes]) -> None:
+    data = b"".join(pieces)
+    log = fed(data)
+    log.finish()
+    assert log.lines(0, 999) == ansi_lines(data)
+    assert log.texts(0, 999) == [plain_text([line]) for line in ansi_lines(data)]
+
+
+def test_kept_lines_are_nothing_to_the_garbage_collector() -> None:
+    log = fed(b"".join(b"\x1b[3%dmok\x1b[0m line %d\n" % (n % 8, n) for n in range(5_000)))
+    gc.collect()
+    assert not [line for line in log._lines if gc.is_tracked(line)]
 
 
 @given(st.binary(max_size=20_000))
