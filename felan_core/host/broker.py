@@ -101,7 +101,9 @@ class Broker:
         if interaction is None:
             raise ProtocolError("not_found", "interaction: there is none with this id")
         self._authorise(call, interaction)
-        if interaction.state == "expired" or self._overdue(interaction):
+        if interaction.state == "expired" or (
+            interaction.state in OPEN_STATES and self._overdue(interaction)
+        ):
             await self._expire(interaction.id)
             raise ProtocolError("expired", "interaction: its time is over")
         if "resolved" not in TRANSITIONS[interaction.state]:
@@ -155,7 +157,8 @@ class Broker:
     async def withdraw(self, interactions: Iterable[str], reason: str) -> None:
         """Cancel those of ``interactions`` that still wait."""
         states = self._actor.state.interactions
-        await self._end([one for one in interactions if states[one].state == "waiting"], "cancelled", reason)
+        waiting = [one for one in interactions if one in states and states[one].state == "waiting"]
+        await self._end(waiting, "cancelled", reason)
 
     async def withdraw_open(self, reason: str) -> None:
         """Cancel every question that could still be answered, deferred ones too."""

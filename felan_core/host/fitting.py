@@ -6,7 +6,7 @@ typed shapes are checked, and refused.
 """
 
 from math import isfinite
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
@@ -33,12 +33,19 @@ def mended(value: Any, levels: int = FREE_DEPTH) -> Json:
         return value if isfinite(value) and abs(value) <= _MAX_INTEGER else str(value)
     if isinstance(value, dict | list | tuple):
         if levels <= 0:
-            return scalars(repr(value)[:_CUT])  # pyright: ignore[reportUnknownArgumentType] any JSON
+            return _text(cast(object, value))
         if isinstance(value, dict):
             items: Any = value.items()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] any JSON
             return {scalars(str(name)): mended(item, levels - 1) for name, item in items}
         return [mended(item, levels - 1) for item in value]  # pyright: ignore[reportUnknownVariableType] any JSON
-    return scalars(repr(value)[:_CUT])
+    return _text(value)
+
+
+def _text(value: object) -> str:
+    try:
+        return scalars(repr(value)[:_CUT])
+    except Exception:  # nested past Python's own bound, or a repr that fails
+        return "…"
 
 
 def scalars(text: str) -> str:

@@ -14,6 +14,8 @@ from felan_core.protocol.forms import check_values
 from felan_core.protocol.operations import UiActionParams
 
 HOST_PREFIX = "felan."
+_HOST_ELEMENTS = 8
+"""Places kept for the host's own: an agent that fills the rest must not keep a queue from being held."""
 
 
 def show(actor: SessionActor, element: Element) -> list[PresentationUpdated]:
@@ -21,8 +23,10 @@ def show(actor: SessionActor, element: Element) -> list[PresentationUpdated]:
     known = actor.state.presentation.get(element.id)
     if known is not None and msgspec.structs.replace(element, revision=known.revision) == known:
         return []
-    if known is None and len(actor.state.presentation) >= LIMITS.elements:
-        raise invalid(f"presentation: more than {LIMITS.elements} elements")
+    if known is None and not element.id.startswith(HOST_PREFIX):
+        others = sum(not one.startswith(HOST_PREFIX) for one in actor.state.presentation)
+        if others >= LIMITS.elements - _HOST_ELEMENTS:
+            raise invalid(f"presentation: more than {LIMITS.elements - _HOST_ELEMENTS} elements of an agent")
     return [PresentationUpdated(element=element)]
 
 
@@ -35,9 +39,14 @@ def check_action(actor: SessionActor, call: Call, params: UiActionParams) -> Act
     """Check a ``ui.action`` against the current element, in the contract's order; the declared action."""
     if actor.id not in call.connection.attached:
         raise ProtocolError("forbidden", "element: attach to the session first")
+    if "ui.action" not in call.connection.capabilities:
+        raise ProtocolError("forbidden", "element: this client did not say that it knows ui.action")
     element = actor.state.presentation.get(params.element)
     if element is None:
         raise ProtocolError("not_found", "element: there is none with this id")
+    kind = str(element.__struct_config__.tag)
+    if f"ui.{kind}" not in call.connection.capabilities:
+        raise ProtocolError("forbidden", f"element: this client did not say that it knows ui.{kind}")
     if params.revision != element.revision:
         raise ProtocolError(
             "stale_request",

@@ -27,7 +27,7 @@ from felan_core.protocol import operations as op
 from felan_core.protocol.base import Maybe
 from felan_core.protocol.entries import ToolDetails, ToolEntry, ToolProcess
 from felan_core.protocol.errors import invalid
-from felan_core.protocol.events import SessionClosed, SessionUpdated, ToolUpdated
+from felan_core.protocol.events import PresentationUpdated, SessionClosed, SessionUpdated, ToolUpdated
 from felan_core.protocol.framing import encode_frame
 from felan_core.protocol.session import ProcessRow, SessionSnapshot
 from felan_core.store.errors import NoSuchEntry
@@ -46,6 +46,8 @@ ALWAYS = (
     "shell.execute",
     "ui.action",
 )
+END_SECONDS = 2.0
+"""How long the last output of processes that were stopped is waited for when a session is closed."""
 SHARED_BYTES = 32 * 1024
 """How much of a shared process's output the agent gets."""
 
@@ -191,8 +193,23 @@ class LiveSession:
         """End the session: the turn is cancelled, questions are withdrawn, its processes are stopped."""
         running = [row.id for row in self.actor.state.processes.values() if row.state == "running"]
         await call.reserve()
-        await self._turns.shut_down()
-        await asyncio.gather(*(self._services.processes.stop(process) for process in running))
+        stopped = await asyncio.gather(
+            *(self._services.processes.stop(process) for process in running), return_exceptions=True
+        )
+        for process, outcome in zip(running, stopped, strict=True):
+            if isinstance(outcome, BaseException):
+                self._services.report(outcome, f"stopping process {process}")
+
+        # Their cards end with them, and not as something that an earlier host left.
+        ends = [asyncio.ensure_future(self._panel.end(process)) for process in running]
+        if ends:
+            await asyncio.wait(ends, timeout=END_SECONDS)
+
+        async def withdraw() -> None:
+            await self._broker.withdraw_open("the session was closed")
+
+        await self.actor.do(withdraw)
+        await self._turns.shut_down("cancelled")
 
         async def job() -> op.RevisionResult:
             await self._broker.withdraw_open("the session was closed")
@@ -217,6 +234,8 @@ class LiveSession:
         elif params.element == QUEUE_ELEMENT:
             await self.actor.do(self._turns.release)
         else:
+            if self.actor.state.header.state == "closed":
+                raise ProtocolError("unavailable", "session: it is closed")
             try:
                 await self._turns.agent.ensure()
                 await self._turns.agent.backend.act(
@@ -238,7 +257,8 @@ class LiveSession:
             except PointerError as error:
                 # What stands now, with the code: the person sees both and decides again.
                 element = pointer_element(await asyncio.to_thread(self._read_pointer), error.code)
-            await self.actor.commit(*show(self.actor, element))
+            # Told in any case, also when it is as it was: the element's next revision is the answer.
+            await self.actor.commit(PresentationUpdated(element=element))
 
         await self.actor.do(job)
 

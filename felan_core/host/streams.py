@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+import msgspec
+
 from felan_core.host.actor import SessionActor
 from felan_core.host.fitting import scalars
 from felan_core.protocol.base import LIMITS, UNSET, Maybe
@@ -17,7 +19,10 @@ from felan_core.protocol.events import MessageCompleted, StreamCompletionOnly
 from felan_core.protocol.streams import StreamPosition, StreamPrefix, StreamRef, TextBuffer
 
 _MESSAGE_BYTES = LIMITS.page_bytes - 64 * 1024
-"""What the parts of one message may hold; the rest of its budget is for its other members."""
+"""What the parts of one message may hold as JSON; the rest of its budget is for its other members."""
+_encode = msgspec.json.Encoder().encode
+_PIECE = 256 * 1024
+"""Characters that are streamed at a time: however much an agent hands over at once, it fits a message."""
 
 
 @dataclass(slots=True)
@@ -28,6 +33,7 @@ class _Part:
     ended_at: int = 0
     text: TextBuffer = field(default_factory=TextBuffer)
     size: int = 0
+    weight: int = 0
     live: bool = True
 
 
@@ -39,8 +45,9 @@ class _Message:
     parts: list[_Part] = field(default_factory=list[_Part])
 
     @property
-    def size(self) -> int:
-        return sum(part.size for part in self.parts)
+    def weight(self) -> int:
+        """Bytes of its text as JSON, where a line's end takes two and a control character six."""
+        return sum(part.weight for part in self.parts)
 
 
 class Streams:
@@ -66,12 +73,15 @@ class Streams:
     async def text(self, kind: StreamKind, text: str, key: str | None) -> None:
         """Stream ``text``. Another ``key`` starts another message, another ``kind`` another stream."""
         text = scalars(text)
-        if not text:
-            return
+        for start in range(0, len(text), _PIECE):
+            await self._piece(kind, text[start : start + _PIECE], key)
+
+    async def _piece(self, kind: StreamKind, text: str, key: str | None) -> None:
+        weight = len(_encode(text))
         if self._open is not None and key is not None and self._open.key not in (None, key):
             await self.complete("completed")
         part = self._part(kind)
-        if part is None or (self._open is not None and self._open.size + _size(text) > _MESSAGE_BYTES):
+        if part is None or (self._open is not None and self._open.weight + weight > _MESSAGE_BYTES):
             await self.complete("completed")
             part = self._part(kind)
         message = self._open
@@ -80,6 +90,7 @@ class Streams:
         offset = len(part.text)
         part.text.append(text)
         part.size += _size(text)
+        part.weight += weight
         part.ended_at = self._actor.services.clock()
         if not part.live:
             return

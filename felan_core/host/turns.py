@@ -377,8 +377,10 @@ class Turns:
 
     # --- the end ---
 
-    async def recover(self) -> None:
-        """An earlier host ended in the middle: what ran is interrupted, the queue is held. Inside a job."""
+    async def recover(self, outcome: RunOutcome = "interrupted") -> None:
+        """The turn was cut off, by an earlier host's end or by ours: it ended so, and the queue is held.
+        Inside a job.
+        """
         actor = self._actor
         run = actor.state.run
         await self._broker.suspend()
@@ -387,7 +389,7 @@ class Turns:
         await self._close_tools(None, "lost")
         events: list[KnownEvent] = []
         if run is not None:
-            events.append(RunEnded(run=run.id, outcome="interrupted"))
+            events.append(RunEnded(run=run.id, outcome=outcome))
         if actor.state.queue.items and not actor.state.queue.held:
             events += self._queue_events(Queue(items=actor.state.queue.items, held=True))
         header = actor.state.header
@@ -404,10 +406,8 @@ class Turns:
         """Continue what was answered and never continued. Inside a job."""
         await self._pump()
 
-    async def shut_down(self) -> None:
-        """The host ends: nothing more is started, the turn is interrupted, the agent is closed. Outside
-        jobs.
-        """
+    async def shut_down(self, outcome: RunOutcome = "interrupted") -> None:
+        """Nothing more is started, the turn ends as ``outcome`` says, the agent is closed. Outside jobs."""
         self._leaving = True
         await self.agent.leave()
         mine: tuple[asyncio.Task[Any] | None, ...] = (self._driver, self._taking, *self._helpers)
@@ -418,8 +418,8 @@ class Turns:
             await asyncio.wait(tasks)
 
         async def job() -> None:
-            await self._streams.complete("interrupted")
-            await self.recover()
+            await self._streams.complete(outcome)
+            await self.recover(outcome)
 
         await self._actor.do(job)
         await self.agent.backend.close()

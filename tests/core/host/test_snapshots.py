@@ -151,8 +151,8 @@ async def test_a_snapshot_gives_up_history_first_and_then_the_text_that_streams(
         for number in range(4):
             arguments = {"data": "x" * (2 * MB)}
             await session.tool(ToolPatch(key=str(number), name="t", state="completed", arguments=arguments))
-        for number in range(60):
-            document = DocumentElement(id=f"d{number}", revision=1, markdown="z" * 200_000)
+        for number in range(56):
+            document = DocumentElement(id=f"d{number}", revision=1, markdown="z" * 220_000)
             await session.show(document)
         for kind in ("assistant", "thinking", "assistant"):
             await session.text(kind, part)  # pyright: ignore[reportArgumentType] the literals of the loop
@@ -173,7 +173,7 @@ async def test_a_snapshot_gives_up_history_first_and_then_the_text_that_streams(
     assert snapshot["streams"] == []
     assert [one["reason"] for one in snapshot["completionOnlyStreams"]] == ["limit"] * 3
     late = await (other := await host.client()).attach(session)
-    assert late.live_messages() == {} and len(late.state.presentation) == 61
+    assert late.live_messages() == {} and len(late.state.presentation) == 57
     go_on.set()
     await until(lambda: late.state.run is None and replica.state.run is None)
     assert late.state.completion_only == {}
