@@ -172,31 +172,32 @@ class Stage:
         opened = self._actor.do(job)
         try:
             interaction, answer = await asyncio.shield(opened)
-        except asyncio.CancelledError:
-            opened.add_done_callback(self._withdraw_opened)
+        except asyncio.CancelledError as error:
+            reason = _reason(error)
+            opened.add_done_callback(lambda done: self._withdraw_opened(done, reason))
             raise
         except (ProtocolError, StoreError) as error:
             raise AgentError(str(error)) from error
         try:
             return await asyncio.shield(answer)
-        except asyncio.CancelledError:
-            self._withdraw(interaction)
+        except asyncio.CancelledError as error:
+            self._withdraw(interaction, _reason(error))
             raise
 
-    def _withdraw_opened(self, opened: "asyncio.Future[tuple[str, asyncio.Future[Answer]]]") -> None:
+    def _withdraw_opened(
+        self, opened: "asyncio.Future[tuple[str, asyncio.Future[Answer]]]", reason: str
+    ) -> None:
         if not opened.cancelled() and opened.exception() is None:
-            self._withdraw(opened.result()[0])
+            self._withdraw(opened.result()[0], reason)
 
     def leave(self) -> None:
         """The host ends: a question whose task is cancelled from now on is not withdrawn, but deferred."""
         self._leaving = True
 
-    def _withdraw(self, interaction: str) -> None:
+    def _withdraw(self, interaction: str, reason: str) -> None:
         if self._leaving:
             return
-        self._actor.later(
-            lambda: self._broker.withdraw([interaction], "the agent withdrew it"), "withdrawing a question"
-        )
+        self._actor.later(lambda: self._broker.withdraw([interaction], reason), "withdrawing a question")
 
     # --- presentation and catalogue ---
 
@@ -302,3 +303,9 @@ class Stage:
 
     def gone(self, error: AgentGone) -> None:
         self._on_gone(error)
+
+
+def _reason(error: asyncio.CancelledError) -> str:
+    """What the task that asked was cancelled with: the backend knows best why nobody waits any more."""
+    told = error.args[0] if error.args else None
+    return told if isinstance(told, str) and told else "the agent withdrew it"

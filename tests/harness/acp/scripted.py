@@ -431,6 +431,13 @@ def late() -> None:
     os._exit(9)
 
 
+def dies_while_asking() -> None:
+    begin()
+    ask(0, {"toolCallId": "t", "title": "Run", "kind": "execute"}, "allow_once", "reject_once")
+    pass_time(0.3)
+    os._exit(9)
+
+
 def answers_and_dies() -> None:
     finish(begin())
     os._exit(0)

@@ -1,0 +1,109 @@
+"""The backend on a whole host: what a person at a client sees of an ACP agent."""
+
+import shlex
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from felan_core.agents.acp.backend import AcpBackend
+from felan_core.agents.backend import Backend, Session
+from felan_core.client.host_client import HostClient
+from felan_core.client.replica import SessionReplica
+from felan_core.protocol.base import JsonObject, given
+from felan_core.protocol.entries import MessageEntry, NoticeEntry, ToolDetails, ToolEntry
+from felan_core.protocol.interactions import ApprovalRequest, Interaction
+from tests.core.agents.acp.conftest import HARNESS, QUICK
+from tests.core.host.rig import Rig, Stagehand, rig, until
+
+
+@dataclass
+class Scripted(Stagehand):
+    """Gives every session a scripted ACP agent."""
+
+    agent: str = ""
+
+    def create(self, session: Session, settings: JsonObject) -> Backend:
+        command = [sys.executable, "-S", "-E", str(HARNESS / "scripted.py"), self.agent]
+        return AcpBackend(session, shlex.join(command), times=QUICK)
+
+
+class Seat:
+    """A client at a session."""
+
+    def __init__(self, host: Rig, hand: Scripted, folder: Path) -> None:
+        self.host = host
+        self.hand = hand
+        self.folder = folder
+        self.client: HostClient
+        self.replica: SessionReplica
+
+    async def prompt(self, agent: str) -> None:
+        self.hand.agent = agent
+        self.client = await self.host.client()
+        self.replica = await self.host.session(self.client, self.folder)
+        await self.again()
+
+    async def again(self) -> None:
+        await self.client.prompt(self.replica.state.session, "go")
+
+    async def question(self, number: int = 0) -> Interaction:
+        await until(lambda: len(self.replica.state.interactions) > number)
+        return list(self.replica.state.interactions.values())[number]
+
+    async def idle(self) -> None:
+        await until(lambda: self.replica.state.header.state == "idle")
+
+    def entries(self, kind: type) -> list:
+        return [entry for entry in self.replica.state.entries if isinstance(entry, kind)]
+
+
+@pytest.fixture
+async def seat(tmp_path: Path) -> AsyncIterator[Seat]:
+    hand, folder = Scripted(), tmp_path / "work"
+    folder.mkdir()
+    async with rig(tmp_path / "data", hand) as host:
+        yield Seat(host, hand, folder)
+    assert host.faults == []
+
+
+async def test_a_permission_is_a_question_about_its_tool_and_the_answer_reaches_the_agent(seat: Seat) -> None:
+    await seat.prompt("unknown_tool")
+    question = await seat.question()
+    assert isinstance(question.request, ApprovalRequest)
+    (tool,) = seat.entries(ToolEntry)
+    assert given(question.scope.tool, "") == tool.id and tool.state == "running"
+    answer = {"option": question.request.options[0].id}
+    await seat.client.answer(seat.replica.state.session, question.id, answer)
+    await seat.idle()
+    (said,) = [entry for entry in seat.entries(MessageEntry) if entry.role == "assistant"]
+    assert '"optionId": "o-allow_once"' in said.text
+
+
+async def test_the_questions_of_an_agent_that_died_say_so_and_the_session_goes_on(seat: Seat) -> None:
+    await seat.prompt("dies_while_asking")
+    question = await seat.question()
+    await seat.idle()
+    ended = seat.replica.state.interactions[question.id]
+    assert (ended.state, ended.reason) == ("cancelled", "the agent that asked is gone")
+    notices = " ".join(f"{entry.title} {given(entry.text, '')}" for entry in seat.entries(NoticeEntry))
+    assert "exited with code 9" in notices
+    (tool,) = seat.entries(ToolEntry)
+    assert tool.state == "interrupted" and given(tool.details, ToolDetails()).reason == "lost"
+
+    seat.hand.agent = "says_nothing_after_reject"
+    await seat.again()
+    assert (await seat.question(1)).state == "waiting"
+
+
+async def test_a_cancel_takes_the_question_down_and_closes_its_tool(seat: Seat) -> None:
+    await seat.prompt("asks_and_cancels")
+    question = await seat.question()
+    await seat.client.cancel(seat.replica.state.session)
+    await seat.idle()
+    ended = seat.replica.state.interactions[question.id]
+    assert ended.state == "cancelled"
+    (tool,) = seat.entries(ToolEntry)
+    assert tool.state == "interrupted" and given(tool.details, ToolDetails()).reason == "cancelled"
