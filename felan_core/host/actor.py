@@ -33,7 +33,7 @@ from felan_core.protocol.session import Branch, Catalogue, Policy
 from felan_core.protocol.session import SessionState as StateName
 from felan_core.protocol.streams import StreamPosition
 from felan_core.store.batch import Batch
-from felan_core.store.errors import InvalidRow, StoreError
+from felan_core.store.errors import InvalidRow, StoreClosed, StoreError
 from felan_core.store.rows import LoadedSession, SessionRecord
 
 R = TypeVar("R")
@@ -178,9 +178,10 @@ class SessionActor:
             raise
         try:
             await self.services.store.write(batch)
-        except StoreError:
+        except StoreError as error:
             self.state, self.resumes = before
-            await self._reload()
+            if not isinstance(error, StoreClosed):
+                await self._reload()
             raise
         self.floor = max(self.floor, self.state.entries.drop_oldest(KEPT_ENTRIES))
         for frame in frames:
