@@ -13,8 +13,11 @@ from felan_tui.panel.words import list_row
 from felan_tui.transcript.rows import strip_of
 
 
-class ProcessList(DrawnLines, can_focus=True):
-    """Shows rows and posts `Chosen`. `now`: milliseconds since the epoch."""
+class ProcessList(DrawnLines, can_focus=True, inherit_bindings=False):
+    """Shows rows and posts `Chosen`. `now`: milliseconds since the epoch.
+
+    Its keys are up and down alone: the others are the output's, whichever of the two has the focus.
+    """
 
     ALLOW_SELECT = False
 
@@ -27,8 +30,6 @@ class ProcessList(DrawnLines, can_focus=True):
     BINDINGS = [
         Binding("up", "choose(-1)", "Previous process", show=False),
         Binding("down", "choose(1)", "Next process", show=False),
-        Binding("home", "choose(-10000)", "First process", show=False),
-        Binding("end", "choose(10000)", "Newest process", show=False),
     ]
 
     class Chosen(Message):

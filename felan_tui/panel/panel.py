@@ -115,6 +115,10 @@ class ProcessPanel(Container):
         Binding("i", "interrupt", "Interrupt", show=False),
         Binding("n", "other(1)", "Next process", show=False),
         Binding("p", "other(-1)", "Previous process", show=False),
+        Binding("end", "follow", "Follow the end", show=False),
+        Binding("home", "to_beginning", "To the beginning", show=False),
+        Binding("pageup", "page_up", "Page up", show=False),
+        Binding("pagedown", "page_down", "Page down", show=False),
         Binding("escape", "close", "Back", show=False),
     ]
 
@@ -344,6 +348,22 @@ class ProcessPanel(Container):
     def action_other(self, by: int) -> None:
         """Chooses another process."""
         self._list.action_choose(by)
+
+    def action_follow(self) -> None:
+        """Goes to the end of the output and follows it."""
+        self._output.action_follow()
+
+    def action_to_beginning(self) -> None:
+        """Goes to the oldest output that is kept."""
+        self._output.action_scroll_home()
+
+    def action_page_up(self) -> None:
+        """A page of the output up."""
+        self._output.action_page_up()
+
+    def action_page_down(self) -> None:
+        """A page of the output down."""
+        self._output.action_page_down()
 
     def action_close(self) -> None:
         """Takes a question back, or else leaves the panel."""

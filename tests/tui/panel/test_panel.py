@@ -370,6 +370,26 @@ async def test_processes_are_chosen_by_key_by_mouse_and_by_the_screen() -> None:
         assert app.panel.selected == "b"
 
 
+async def test_in_the_list_the_arrows_choose_and_the_other_keys_are_the_outputs() -> None:
+    source = Source()
+    source.write("a", numbered(0, 100))
+    source.write("b", numbered(100, 200))
+    app = PanelApp(source)
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.panel.set_processes([row("a", "one"), row("b", "two")])
+        await until(pilot, lambda: "line 199" in text(app))
+        app.query_one("#process-list").focus()
+        await pilot.press("up")
+        await until(pilot, lambda: "line 99" in text(app))
+        await pilot.press("home")
+        await until(pilot, lambda: "line 0" in numbers(app))
+        assert app.panel.selected == "a"
+        await pilot.press("pagedown")
+        await until(pilot, lambda: "line 0" not in numbers(app))
+        await pilot.press("end")
+        await until(pilot, lambda: "line 99" in numbers(app))
+
+
 async def test_the_chosen_one_of_many_is_in_sight() -> None:
     app = PanelApp(Source())
     async with app.run_test(size=(60, 16)) as pilot:
