@@ -126,7 +126,8 @@ class FormBody(Widget):
         stops = self.stops
         focused = self.screen.focused
         at = stops.index(focused) if focused in stops else -1 if step > 0 else 0
-        stops[(at + step) % len(stops)].focus()
+        # At once: `focus()` would move later, and a second Tab that is there already would be lost.
+        self.screen.set_focus(stops[(at + step) % len(stops)])
 
     def _leave(self, editor: Widget) -> None:
         # A problem that was shown goes away when it is put right, not only at the next submit.
