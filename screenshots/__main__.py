@@ -25,31 +25,46 @@ def pictures(columns: int, rows: int) -> Iterator[tuple[str, Terminal]]:
             terminal.settle()
             yield "start", terminal
             terminal.press("enter")
-            terminal.see("type a message")
-            terminal.write("/edit")
-            terminal.press("enter")
-            terminal.see("approve")
+            terminal.see("type a message", "embedded")
+            say(terminal, "/edit")
+            terminal.see("approve · write")
             terminal.settle()
             yield "approval", terminal
-            terminal.press("f2")
-            terminal.settle(0.8)
-            terminal.press("1")
-            terminal.see_not("waiting for you")
-            terminal.settle(1.5)
+            answer(terminal, "1")
+            terminal.see("approve · edit")
+            answer(terminal, "1")
+            terminal.see("approve · delete")
+            answer(terminal, "3")
+            terminal.see_not("Esc cancels")
+            terminal.settle(1.0)
             yield "session", terminal
-            terminal.write("/form")
-            terminal.press("enter")
-            terminal.settle(1.5)
+            say(terminal, "/form")
+            terminal.see("fill in")
+            terminal.settle()
             yield "form", terminal
             terminal.press("esc")
-            terminal.settle(1.5)
-            terminal.write(SHELL)
-            terminal.press("enter")
-            terminal.settle(1.5)
+            terminal.see_not("fill in")
+            say(terminal, SHELL)
+            terminal.see("test 6 ok")
+            terminal.settle()
             yield "processes", terminal
             terminal.press("f1")
             terminal.settle()
             yield "help", terminal
+
+
+def say(terminal: Terminal, text: str) -> None:
+    """Type as a person does: an Enter right behind a burst of keys would be taken for part of a paste."""
+    terminal.write(text)
+    terminal.settle()
+    terminal.press("enter")
+
+
+def answer(terminal: Terminal, key: str) -> None:
+    """Go to the card and answer, after the time in which it takes nothing."""
+    terminal.press("f2")
+    terminal.settle(0.8)
+    terminal.press(key)
 
 
 def main() -> int:
