@@ -10,6 +10,7 @@ from felan_core.pointer.strictjson import dump_object
 
 EXIT_OK = 0
 EXIT_REFUSED = 2
+EXIT_UNHEARD = 1  # the answer could not be written
 
 
 def success(state: State) -> dict[str, str | int | None]:

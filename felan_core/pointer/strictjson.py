@@ -174,3 +174,38 @@ def dump_object(members: dict[str, str | int | None]) -> str:
         + ",".join(f"{encode_basestring_ascii(name)}:{dump_value(value)}" for name, value in members.items())
         + "}"
     )
+
+
+def first_members(data: bytes) -> dict[str, object]:
+    """The members of a top-level object that stand whole at the beginning of `data`, which may be cut off.
+
+    For an input that is too long to be read as a whole; empty where a member is named twice.
+    """
+    text = data.decode("utf-8", "ignore")
+    found: dict[str, object] = {}
+    at = _skip(text, 0)
+    if text[at : at + 1] != "{":
+        return found
+    try:
+        while True:
+            name, at = _scan(text, _skip(text, at + 1))
+            at = _skip(text, at)
+            if not isinstance(name, str) or text[at : at + 1] != ":":
+                return found
+            value, at = _scan(text, _skip(text, at + 1))
+            at = _skip(text, at)
+            if name in found:
+                return {}
+            if text[at : at + 1] not in (",", "}"):
+                return found  # a number may go on where the input was cut
+            found[name] = value
+            if text[at] == "}":
+                return found
+    except (StopIteration, ValueError, SystemError, RecursionError):
+        return found
+
+
+def _skip(text: str, at: int) -> int:
+    while text[at : at + 1] in (" ", "\t", "\n", "\r"):
+        at += 1
+    return at
