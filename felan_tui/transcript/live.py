@@ -25,6 +25,9 @@ from felan_tui.transcript.tails import LONG, QUICK_CODE, CodeTail, ParagraphTail
 MAX_DEPTH = 8
 """Levels of live text inside of live text; what is deeper is drawn as a paragraph."""
 
+UNDECIDED = 80
+"""Characters of an incomplete line from which on what comes no longer changes which block it begins."""
+
 # `-` and `=` under a paragraph make it a heading; until the line is longer it may as well be a list's first
 # mark.
 _PERHAPS_HEADING = re.compile(r" {0,3}(?:-+|=+) *$")
@@ -138,9 +141,10 @@ class LiveMarkdown:
             if not source[:line_at].strip():
                 self._source = source[line_at:]
             return False
-        # A block that begins in a line that is not complete may yet turn out to belong to the one before it.
-        partial_line = source.count("\n")
-        kept = 2 if len(starts) > 1 and (tokens[starts[-1]].map or [0])[0] >= partial_line else 1
+        # A block that begins in a line of which there is little may yet turn out to belong to the one
+        # before it.
+        undecided = len(source) - line_at < UNDECIDED and len(starts) > 1
+        kept = 2 if undecided and (tokens[starts[-1]].map or [0])[0] >= source.count("\n") else 1
         if len(starts) > kept:
             first = starts[-kept]
             self._freeze(self._final_drawing.blocks(tokens[:first], environment))

@@ -51,7 +51,7 @@ class Entry:
         self.drawing: object = None
         self.count = 1
         self.count_for: object = None
-        self.strips: dict[int, tuple[Row, Strip]] = {}
+        self.strips: dict[int, tuple[Row | None, tuple[int, bool, int], Strip]] = {}
 
     def changed(self) -> None:
         """What was drawn no longer holds."""
@@ -153,6 +153,8 @@ class Stack:
         entry = self._by_key.get(block.key)
         place = order if isinstance(order, tuple) else (order,)
         if entry is not None and entry.sort[0] == place:
+            if entry.expanded == entry.block.opens:  # nobody folded it or opened it by hand
+                entry.expanded = block.opens
             entry.block = block
             entry.changed()
             if entry.rows is None:

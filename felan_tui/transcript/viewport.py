@@ -10,6 +10,7 @@ person does in `view.py`.
 import asyncio
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.app import App
 from textual.geometry import Size
@@ -20,7 +21,7 @@ from textual.strip import Strip
 
 from felan_tui.transcript.following import Following
 from felan_tui.transcript.look import Look, look_from_theme
-from felan_tui.transcript.rows import Row, strip_of
+from felan_tui.transcript.rows import Row, row_cells, strip_of
 from felan_tui.transcript.stack import Entry, Stack, ink_above, row_with_ink
 
 GUTTER = 2
@@ -281,36 +282,49 @@ class Viewport(ScrollView):
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
-        width = self.scrollable_content_region.width
+        width = self._seen.width
         line = self.scroll_offset.y + y
         found = self._stack.row(line)
         look = self._stack.look
         if found is None or look is None:
             return Strip.blank(width)
         entry, number, row = found
-        body = self._strip(entry, number, row, width - GUTTER)
         place = line - self._shift
-        if self.text_selection is not None and (span := self.text_selection.get_span(place)) is not None:
-            body = self._selected(body, *span)
-        is_cursor = entry.block.key == self.cursor and number >= 0
-        gutter = Strip(
-            [Segment(f"{look.glyphs.cursor} " if is_cursor else "  ", look.cursor if is_cursor else None)],
-            GUTTER,
-        )
-        return Strip.join([gutter.apply_offsets(0, place), body.apply_offsets(0, place)])
-
-    @staticmethod
-    def _strip(entry: Entry, number: int, row: Row | None, width: int) -> Strip:
-        if row is None:
-            return Strip.blank(width)
+        is_cursor = number >= 0 and entry.block.key == self.cursor
+        selection = self.text_selection
+        if selection is not None and (span := selection.get_span(place)) is not None:
+            body = strip_of(row or []).adjust_cell_length(width - GUTTER)
+            return self._line(list(self._selected(body, *span)), place, is_cursor, look, width)
+        # A line costs most by the strips made for it, and most lines are the same in the next frame.
         known = entry.strips.get(number)
-        if known is not None and known[0] is row and known[1].cell_length == width:
-            return known[1]
-        strip = strip_of(row).adjust_cell_length(width)
+        if known is not None and known[0] is row and known[1] == (place, is_cursor, width):
+            return known[2]
+        strip = self._line(row or [], place, is_cursor, look, width)
         if len(entry.strips) > 512:
             entry.strips.clear()
-        entry.strips[number] = row, strip
+        entry.strips[number] = row, (place, is_cursor, width), strip
         return strip
+
+    @staticmethod
+    def _line(row: Row, place: int, is_cursor: bool, look: Look, width: int) -> Strip:
+        """A row behind its gutter, as wide as the view, with the places that a selection needs."""
+        segments = [
+            Segment(
+                f"{look.glyphs.cursor} " if is_cursor else "  ",
+                (look.cursor if is_cursor else Style()) + Style.from_meta({"offset": (0, place)}),
+            )
+        ]
+        at = 0
+        for text, style, _ in row:
+            offset = Style.from_meta({"offset": (at, place)})
+            segments.append(Segment(text, style + offset if style else offset))
+            at += len(text)
+        cells = GUTTER + row_cells(row)
+        if cells < width:
+            segments.append(Segment(" " * (width - cells), Style.from_meta({"offset": (at, place)})))
+            cells = width
+        strip = Strip(segments, cells)
+        return strip if cells == width else strip.crop(0, width)
 
     def _selected(self, strip: Strip, start: int, end: int) -> Strip:
         text = strip.text
