@@ -32,6 +32,9 @@ from felan_core.protocol.ids import new_uuid7
 from felan_core.protocol.interactions import INTERACTION_KINDS
 
 R = TypeVar("R")
+RESYNC_SECONDS = 0.1
+PASSING_CODES = ("busy", "unavailable", "storage_failure", "request_capacity")
+"""Refusals of a fresh snapshot that a later try may not get."""
 UI_CAPABILITIES = ("ui.status", "ui.progress", "ui.document", "ui.view", "ui.action")
 
 
@@ -71,7 +74,9 @@ class HostClient:
         self._on_resync = on_resync
         self._pending: dict[str, _Pending] = {}
         self._replicas: dict[str, SessionReplica] = {}
-        self._resyncing: dict[str, asyncio.Task[None]] = {}
+        self._history_limits: dict[str, int] = {}
+        self._resyncing: set[str] = set()
+        self._fetching: set[asyncio.Task[None]] = set()
         self._reader: asyncio.Task[None] | None = None
         self._lost: str | None = None
         self.hello_result: op.HelloResult | None = None
@@ -100,7 +105,7 @@ class HostClient:
         await self._transport.close()
         if self._reader is not None:
             await asyncio.wait([self._reader])
-        for task in list(self._resyncing.values()):
+        for task in list(self._fetching):
             task.cancel()
 
     async def request(
@@ -123,6 +128,8 @@ class HostClient:
         if OPERATION_CATALOG[name].result is not expect:
             raise TypeError(f"{name} does not answer with {expect.__name__}")
         identity = request_id or new_uuid7()
+        if identity in self._pending:
+            return await asyncio.shield(self._pending[identity].reply)  # asked already: one reply for both
         pending = _Pending(name, taken)
         self._pending[identity] = pending
         frame = encode_frame(
@@ -148,8 +155,12 @@ class HostClient:
             reason = f"the host sent what is not the protocol: {error.message}"
         except TransportClosed:
             pass
+        except Exception as error:
+            reason = f"this client failed at what the host sent: {error!r}"
+            raise
         finally:
             self._lose(reason)
+            await self._transport.close()
 
     def _lose(self, reason: str) -> None:
         self._lost = self._lost or reason
@@ -197,17 +208,28 @@ class HostClient:
         if session not in self._replicas or session in self._resyncing:
             return
 
-        async def fetch() -> None:
-            try:
-                await self.attach(session)
-            except (ProtocolError, ConnectionLost):
-                return
-            finally:
-                self._resyncing.pop(session, None)
-            if self._on_resync is not None:
-                self._on_resync(session)
+        self._resyncing.add(session)
+        task = asyncio.create_task(self._fetch(session), name="felan-client-resync")
+        self._fetching.add(task)
+        task.add_done_callback(self._fetching.discard)
 
-        self._resyncing[session] = asyncio.create_task(fetch(), name="felan-client-resync")
+    async def _fetch(self, session: str) -> None:
+        pause = RESYNC_SECONDS
+        while session in self._replicas:
+            try:
+                await self.attach(session, history_limit=self._history_limits[session])
+            except ConnectionLost:
+                return
+            except ProtocolError as error:
+                if error.code not in PASSING_CODES:
+                    self._resyncing.discard(session)
+                    return
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, 5.0)
+            else:
+                if self._on_resync is not None:
+                    self._on_resync(session)
+                return
 
     # --- host and sessions ---
 
@@ -233,6 +255,8 @@ class HostClient:
         """
 
         def taken(result: op.AttachResult) -> None:
+            # From here on what comes follows this snapshot: another gap, in the very next frame even, is new.
+            self._resyncing.discard(session)
             known = self._replicas.get(session)
             if known is None:
                 self._replicas[session] = SessionReplica(result.snapshot, on_change)
@@ -240,6 +264,7 @@ class HostClient:
                 known.reset(result.snapshot)
                 known.on_change = on_change or known.on_change
 
+        self._history_limits[session] = history_limit
         params = op.AttachParams(history_limit=history_limit)
         await self.request("attach", params, expect=op.AttachResult, session=session, taken=taken)
         return self._replicas[session]

@@ -87,7 +87,10 @@ class SessionReplica:
             case ToolUpdated():
                 self._live.pop(event.tool.id, None)
             case StreamCompletionOnly():
-                self._live.get(event.stream.message, {}).pop(event.stream.id, None)
+                parts = self._live.get(event.stream.message, {})
+                parts.pop(event.stream.id, None)
+                if not parts:
+                    self._live.pop(event.stream.message, None)
             case _:
                 pass
         if self.on_change is not None:
