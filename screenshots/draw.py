@@ -50,8 +50,13 @@ def font(bold: bool, fallback: bool = False) -> ImageFont.FreeTypeFont:
 @cache
 def _has(char: str, bold: bool) -> bool:
     """Whether the monospace font has the sign: a missing one looks like every other missing one."""
-    face = font(bold)
-    return bytes(face.getmask(char)) != bytes(face.getmask("\U0010fffd")) or char == " "
+    return _ink(char, bold) != _ink("\U0010fffd", bold) or char == " "
+
+
+def _ink(char: str, bold: bool) -> bytes:
+    image = Image.new("L", (2 * SIZE, 2 * SIZE))
+    ImageDraw.Draw(image).text((0, 0), char, fill=255, font=font(bold))
+    return image.tobytes()
 
 
 def _colour(name: str, default: str) -> str:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -82,7 +82,7 @@ def _say(code: int, message: str) -> int:
 
 
 @contextmanager
-def _own_screen(log: Path) -> Iterator[None]:
+def _own_screen(log: Path) -> Generator[None]:
     """Let the screen alone write to the terminal: what anything writes to descriptor 2 goes to the log.
 
     Textual draws on ``sys.__stderr__``; it gets a descriptor of its own for the terminal.
