@@ -27,6 +27,11 @@ FRAME_BYTES = 256 * 1024
 FRAME_WORK = 0.03
 """Seconds of work in one frame, after which the screen and the person have the rest of it."""
 
+FLOOD = 0.1
+"""Seconds between two pieces of what comes too fast to be read: the process that writes it may be served by
+the loop that draws it, and is not to be held up by that.
+"""
+
 BREATH = 0.005
 RETRY = (0.5, 30.0)
 """Seconds before a read that failed is tried again, doubled each time up to the second."""
@@ -115,6 +120,7 @@ class Follower:
                 self._changed()
             elif piece.end - offset > BEHIND:
                 offset = piece.end - CATCH_UP
+                await self._sleep(FLOOD)
             elif not piece.data and self._clock() - asked < EMPTY_SECONDS:
                 # A source that does not wait is not asked without a pause.
                 await self._sleep(EMPTY_SECONDS)

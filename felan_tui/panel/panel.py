@@ -159,6 +159,7 @@ class ProcessPanel(Container):
         self._unlisted: str | None = None
         self._reading: Worker[None] | None = None
         self._visible = False
+        self._list_rows: int | None = None
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -417,12 +418,12 @@ class ProcessPanel(Container):
 
     def _arrange(self) -> None:
         wide = self.size.width >= WIDE
-        self.set_class(wide, "-wide")
-        if wide:
-            self._list.styles.height = None
-        else:
-            rows = max(1, min(LIST_MOST, len(self._list.rows), (self.size.height - 1) // 3))
+        rows = None if wide else max(1, min(LIST_MOST, len(self._list.rows), (self.size.height - 1) // 3))
+        if rows != self._list_rows:
+            # Each time that a height is set the whole screen is laid out.
+            self._list_rows = rows
             self._list.styles.height = rows
+        self.set_class(wide, "-wide")
 
     def on_process_list_chosen(self, event: ProcessList.Chosen) -> None:
         event.stop()

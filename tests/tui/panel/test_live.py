@@ -2,6 +2,7 @@ import asyncio
 import gc
 import time
 from pathlib import Path
+from typing import Any
 
 from felan_core.processes.records import ProcessRecord
 from felan_core.processes.table import ProcessTable
@@ -144,6 +145,15 @@ async def test_200_mb_neither_stall_the_loop_nor_fill_memory() -> None:
             settle()
 
         view._settle = counted
+        layouts = 0
+        lay_out = app.screen._refresh_layout
+
+        def counted_layout(*args: Any, **options: Any) -> None:
+            nonlocal layouts
+            layouts += 1
+            lay_out(*args, **options)
+
+        app.screen._refresh_layout = counted_layout
         # What the test runner itself keeps alive is not to be walked through in the turns that are measured.
         gc.collect()
         gc.freeze()
@@ -155,6 +165,7 @@ async def test_200_mb_neither_stall_the_loop_nor_fill_memory() -> None:
             follower, log = app.panel._follower, view._log
             assert follower is not None and log is not None
             while not follower.ended:
+                app.panel.set_processes([row("a", "flood", size=source.size)])
                 heaviest, longest = max(heaviest, log.weight), max(longest, log.end - log.first)
                 await asyncio.sleep(0.02)
         took = time.monotonic() - began
@@ -168,6 +179,7 @@ async def test_200_mb_neither_stall_the_loop_nor_fill_memory() -> None:
         assert heaviest <= MAX_BYTES
         assert longest <= MAX_LINES
         assert drawn / took < 22
+        assert layouts == 0, "the whole screen was laid out anew while output came"
         assert "not shown" in "".join(
             segment.text for n in range(log.first, log.end) for segment in log.line(n)
         )
