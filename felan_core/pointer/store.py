@@ -129,6 +129,19 @@ class PointerStore:
         # A request that expects a state makes no folder: without one it is stale, whatever happens meanwhile.
         return self._write(request.session_id, decide, create=request.expected_generation == ABSENT)
 
+    def establish(self, state: State) -> None:
+        """Writes a state that comes from elsewhere (a migration), where the session has none yet.
+
+        Raises STALE_GENERATION where it has one.
+        """
+        _check_name(state.session_id)
+
+        def decide(now: State | None) -> State:
+            compare(now, ABSENT, 0)
+            return state
+
+        self._write(state.session_id, decide, create=True)
+
     def _advance(
         self,
         state: State | None,

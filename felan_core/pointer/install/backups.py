@@ -21,7 +21,7 @@ _KIND = "agent configuration"
 def save(folder: str, agent: str, path: str, clock: Callable[[], float] = time.time) -> str:
     """Keeps what stands at `path` (no link); the backup's folder."""
     data = read_whole(path)
-    backup = _new_folder(os.path.join(folder, "backups"), agent, clock)
+    backup = new_folder(os.path.join(folder, "backups"), agent, clock)
     manifest = {
         "format": _FORMAT,
         "kind": _KIND,
@@ -46,7 +46,8 @@ def mode_of(path: str, default: int = 0o600) -> int:
         return default
 
 
-def _new_folder(parent: str, agent: str, clock: Callable[[], float]) -> str:
+def new_folder(parent: str, agent: str, clock: Callable[[], float]) -> str:
+    """A folder of its own for one backup, named after the time and what it is for."""
     os.makedirs(parent, mode=0o700, exist_ok=True)
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(clock()))
     number = 1

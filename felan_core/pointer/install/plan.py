@@ -17,6 +17,10 @@ from felan_core.pointer.install.merge import found, is_mixed, put_in, take_out
 from felan_core.pointer.store import absolute
 
 _RECORD = "installs.json"
+_REVIEW = (
+    "Codex skips a hook that you have not reviewed, without a word: start `codex`, open /hooks and trust the "
+    "three hooks."
+)
 
 
 @dataclass
@@ -110,8 +114,7 @@ def _plan(
 def _after_install(agent: Agent) -> list[str]:
     if agent.positional:
         return [
-            "Codex skips a hook that you have not reviewed, without a word:"
-            + " start `codex`, open /hooks and trust the three hooks.",
+            _REVIEW,
             "Running sessions of Codex keep the hooks that they began with.",
         ]
     return ["Running sessions take the hooks up within a few seconds."]
