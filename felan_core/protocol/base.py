@@ -26,8 +26,11 @@ __all__ = [
     "Limits",
     "Maybe",
     "NonEmpty",
+    "Number",
+    "Page",
     "PageLimit",
     "Revision",
+    "Structured",
     "Text",
     "Wire",
     "as_list",
@@ -99,11 +102,35 @@ Instant = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 Revision = Annotated[int, Meta(ge=1, le=2**53 - 1)]
 Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 PageLimit = Annotated[int, Meta(ge=1, le=LIMITS.page_entries)]
-Base64 = Annotated[str, Meta(pattern=r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$")]
+Base64 = Annotated[
+    str,
+    Meta(
+        pattern=r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$(?!\n)"
+    ),
+]
+"""Canonical base64 (RFC 4648): with padding, zero trailing bits, no white space, not the URL alphabet."""
+Number = Union[int, float]
+StructuredEntries: Final = {"encoded": LIMITS.structured_bytes, "entries": LIMITS.structured_entries}
+Structured = Annotated[JsonObject, Meta(extra=StructuredEntries)]
+"""A piece of structured data: free JSON of at most 64 KiB, 1,024 entries in any one collection."""
+Page = Meta(max_length=LIMITS.page_entries, extra={"encoded": LIMITS.page_bytes})
+"""The bounds of a page: ``Annotated[list[Row], Page]``."""
 
 
 class Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Base of every wire shape: immutable, camelCase on the wire, unknown members stripped."""
+    """Base of every wire shape: immutable, camelCase on the wire, unknown members stripped.
+
+    A shape whose members depend on each other says so in ``verify``; one that is bounded as a whole, in
+    ``weigh``. A ``max_length`` of a ``str`` bounds its UTF-8 bytes.
+    """
+
+    def verify(self) -> None:
+        """Check what the members say about each other. Raises ``Problem``; the parsers call it."""
+
+    def weigh(self, size: int) -> None:
+        """Check weights of several members together. ``size``: of the whole frame, in bytes. Raises
+        ``Problem``; the parsers call it for frames that are large enough to matter.
+        """
 
 
 def as_object(value: Any) -> JsonObject | None:

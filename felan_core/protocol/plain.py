@@ -68,7 +68,47 @@ def convert(value: Json, shape: type[T], where: str) -> T:
         raise invalid(reword(str(error), where)) from None
 
 
+_NAMES = {
+    "str": "text",
+    "int": "an integer",
+    "float": "a number",
+    "bool": "true or false",
+    "null": "null",
+    "object": "an object",
+    "array": "an array",
+}
+
+
+def _name(kinds: str) -> str:
+    return " or ".join(_NAMES.get(kind, kind) for kind in kinds.split(" | "))
+
+
 def reword(message: str, where: str) -> str:
-    """msgspec's verdict in the contract's words: ``params.fields[3].options: …``."""
+    """msgspec's verdict in the contract's words: ``params.fields[3].options: more than 256 entries``."""
+    import re  # only what is refused pays for it
+
     what, _, path = message.partition(" - at `")
-    return f"{where}{path.rstrip('`').removeprefix('$')}: {what.replace('`', '')[:300]}"
+    path = where + path.rstrip("`").removeprefix("$").replace("[...]", "[*]")
+
+    def of(pattern: str) -> "re.Match[str] | None":
+        return re.fullmatch(pattern, what, re.DOTALL)
+
+    rule = "not a value that is known here"
+    if found := of(r"Object missing required field `(.*)`"):
+        path, rule = f"{path}.{found[1]}", "is required"
+    elif found := of(r"Object contains unknown field `(.*)`"):
+        path, rule = f"{path}.{found[1][:40]}", "no member of this name is taken"
+    elif found := of(r"Expected `([^`]*)` of length >= (\d+)"):
+        least = int(found[2])
+        empty = "may not be empty" if least == 1 else f"fewer than {least}"
+        rule = empty if least == 1 else f"{empty} {'characters' if found[1] == 'str' else 'entries'}"
+    elif found := of(r"Expected `([^`]*)` of length <= (\d+)"):
+        rule = f"more than {found[2]} {'bytes' if found[1] == 'str' else 'entries'}"
+    elif found := of(r"Expected `(?:int|float)` (>=|<=|>|<) (-?[\d.]+)"):
+        words = {">=": "less than", ">": "not more than", "<=": "more than", "<": "not less than"}
+        rule = f"{words[found[1]]} {found[2]}"
+    elif found := of(r"Expected `str` matching regex .*"):
+        rule = "not of the form that this member has"
+    elif found := of(r"Expected `([^`]*)`, got `([^`]*)`"):
+        rule = f"must be {_name(found[1])}, not {_name(found[2])}"
+    return f"{path.removeprefix('.') or 'value'}: {rule}"

@@ -1,0 +1,244 @@
+"""The rules that a JSON decoder cannot check: lengths in bytes, weights of collections, and what one member
+says about another.
+
+They are compiled once a shape, from its annotations, when it is first parsed. Two plans come out: the
+*rules*, for a frame so small and plain that no bound in bytes can be passed, and *all*, for every other.
+"""
+
+from collections.abc import Callable, Iterable
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Meta, UnsetType
+
+from felan_core.protocol.base import Wire, as_list, as_object
+from felan_core.protocol.problems import Problem, short
+
+Check = Callable[[Any, int], None]
+"""Raises ``Problem``. The second argument is the size of the whole frame, in bytes."""
+
+_encode: Final = msgspec.json.Encoder().encode
+_compiled: dict[tuple[Any, bool], Check | None] = {}
+
+
+class Renormalise(Exception):
+    """A number that reads as a fraction and is an integer: only the slow way makes it one."""
+
+
+def compiled(hint: Any, whole: bool) -> Check | None:
+    """The check of values of type ``hint``, or None where nothing is left to check.
+
+    ``whole``: with the bounds in bytes. A union or list is cached by its own equality.
+    """
+    key = (hint, whole)
+    if key not in _compiled:
+        _compiled[key] = _compile(hint, whole)
+    return _compiled[key]
+
+
+def _compile(hint: Any, whole: bool) -> Check | None:
+    origin = get_origin(hint)
+    if origin is Annotated:
+        base, *metas = get_args(hint)
+        return _both(compiled(base, whole), _bounds(base, metas) if whole else None)
+    if origin is Union or origin is UnionType:
+        return _one_of(get_args(hint), whole)
+    if origin is list:
+        return _items(compiled(get_args(hint)[0], whole))
+    if origin is dict:
+        return _values(compiled(get_args(hint)[1], whole))
+    if hint is float:
+        return _integral
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return _struct(hint, whole)
+    return None
+
+
+def _both(first: Check | None, second: Check | None) -> Check | None:
+    if first is None or second is None:
+        return first or second
+
+    def check(value: Any, size: int) -> None:
+        first(value, size)
+        second(value, size)
+
+    return check
+
+
+def _kind(hint: Any) -> type[Any] | None:
+    """The class of the values of one branch of a union."""
+    while get_origin(hint) is Annotated:
+        hint = get_args(hint)[0]
+    origin = get_origin(hint)
+    if origin is Literal:
+        return None
+    return origin or (hint if isinstance(hint, type) else None)
+
+
+def _one_of(branches: Iterable[Any], whole: bool) -> Check | None:
+    table: dict[type[Any], Check] = {}
+    for branch in branches:
+        kind = _kind(branch)
+        found = compiled(branch, whole) if kind not in (None, NoneType, UnsetType) else None
+        if kind is not None and found is not None:
+            table[kind] = found
+    if not table:
+        return None
+    find = table.get
+
+    def check(value: Any, size: int) -> None:
+        inner = find(cast(type[Any], type(value)))
+        if inner is not None:
+            inner(value, size)
+
+    return check
+
+
+def _items(item: Check | None) -> Check | None:
+    if item is None:
+        return None
+
+    def check(value: Any, size: int) -> None:
+        index = 0
+        try:
+            for one in value:
+                item(one, size)
+                index += 1
+        except Problem as problem:
+            raise problem.under(f"[{index}]") from None
+
+    return check
+
+
+def _values(item: Check | None) -> Check | None:
+    if item is None:
+        return None
+
+    def check(value: dict[str, Any], size: int) -> None:
+        for name, one in value.items():
+            try:
+                item(one, size)
+            except Problem as problem:
+                raise problem.under("." + short(name)) from None
+
+    return check
+
+
+def _integral(value: Any, size: int) -> None:
+    if type(value) is float and value.is_integer():
+        raise Renormalise
+
+
+def _struct(shape: type[msgspec.Struct], whole: bool) -> Check | None:
+    hints = get_type_hints(shape, include_extras=True)
+    wire_names = dict(zip(shape.__struct_fields__, shape.__struct_encode_fields__, strict=True))
+    members = [
+        (name, check)
+        for name in shape.__struct_fields__
+        if (check := compiled(hints[name], whole)) is not None
+    ]
+    verify = shape.verify if issubclass(shape, Wire) and shape.verify is not Wire.verify else None
+    weigh = shape.weigh if whole and issubclass(shape, Wire) and shape.weigh is not Wire.weigh else None
+    if not members and verify is None and weigh is None:
+        return None
+
+    def check(value: Any, size: int) -> None:
+        name = ""
+        try:
+            for name, inner in members:
+                member = getattr(value, name)
+                if member is not msgspec.UNSET:
+                    inner(member, size)
+        except Problem as problem:
+            raise problem.under("." + wire_names[name]) from None
+        if verify is not None:
+            verify(value)
+        if weigh is not None:
+            weigh(value, size)
+
+    return check
+
+
+def _bounds(base: Any, metas: list[Any]) -> Check | None:
+    found: Check | None = None
+    for meta in metas:
+        if not isinstance(meta, Meta):
+            continue
+        if base is str and meta.max_length is not None:
+            found = _both(found, _in_bytes(meta.max_length))
+        extra = meta.extra or {}
+        if "encoded" in extra:
+            found = _both(found, _weighed(int(extra["encoded"]), extra.get("entries")))
+    return found
+
+
+def _in_bytes(limit: int) -> Check:
+    def check(value: Any, size: int) -> None:
+        if (
+            type(value) is str
+            and size > limit
+            and len(value) * 4 > limit
+            and not value.isascii()
+            and len(value.encode()) > limit
+        ):
+            raise Problem("", f"more than {limit} bytes")
+
+    return check
+
+
+def _weighed(limit: int, entries: int | None) -> Check:
+    def check(value: Any, size: int) -> None:
+        if size > limit and weight(value) > limit:
+            raise Problem("", f"more than {limit} bytes")
+        # Two bytes an entry at the least.
+        if entries is not None and size > 2 * entries:
+            check_entries(value, entries)
+
+    return check
+
+
+def weight(value: Any) -> int:
+    """The bytes of ``value`` as JSON. A list is weighed item by item, so that no large copy is made."""
+    if isinstance(value, list):
+        items = cast(list[Any], value)
+        return sum(len(_encode(item)) for item in items) + max(len(items) + 1, 2)
+    return len(_encode(value))
+
+
+def check_entries(value: Any, limit: int) -> None:
+    """Check every array and object in free JSON for its number of entries. Raises ``Problem``."""
+    held = as_object(value)
+    items: Iterable[tuple[Any, Any]] = ()
+    if held is not None:
+        items = held.items()
+    elif (listed := as_list(value)) is not None:
+        held = listed
+        items = enumerate(listed)
+    if held is None:
+        return
+    if len(held) > limit:
+        raise Problem("", f"more than {limit} entries")
+    for name, item in items:
+        if isinstance(item, dict | list):
+            try:
+                check_entries(item, limit)
+            except Problem as problem:
+                raise problem.under(f"[{name}]" if isinstance(name, int) else "." + short(name)) from None
+
+
+def unique(values: Iterable[str], where: Callable[[int], str], what: str) -> None:
+    """Check that no id stands twice. Raises ``Problem`` at the second one."""
+    seen: set[str] = set()
+    for index, one in enumerate(values):
+        if one in seen:
+            raise Problem(where(index), f"{what} {short(one)!r} stands twice")
+        seen.add(one)
+
+
+def exactly_one(names: tuple[str, ...], value: Any) -> None:
+    """Check that one of the alternatives' members is present, and no other. Raises ``Problem``."""
+    present = [name for name in names if getattr(value, name) is not msgspec.UNSET]
+    if len(present) != 1:
+        wire = dict(zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True))
+        raise Problem("", f"exactly one of {', '.join(wire[name] for name in names)} is required")

@@ -1,0 +1,81 @@
+"""What the bytes of a JSON text say without being parsed: how deep it nests, and whether it holds a number
+that needs a second look.
+
+All of it is a handful of C loops over the whole line. Nothing here decides that a text is JSON: it is only
+asked about lines that a decoder takes, or will refuse.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from felan_core.protocol.base import LIMITS
+
+_CHUNK: Final = 256 * 1024
+_BACKSLASH: Final = 0x5C
+_OPENERS: Final = bytes.maketrans(b"{}", b"[]")
+_NOT_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
+_DIGITS: Final = bytes.maketrans(b"123456789E", b"000000000e")
+_MANY_DIGITS: Final = b"0" * 16
+"""2^53 − 1 has sixteen digits, so a shorter run is never beyond it."""
+
+
+def outside_strings(line: bytes) -> bytes:
+    """The text without its strings, in pieces of bounded size so that a large frame is never copied whole."""
+    return b"".join(_outside(line))
+
+
+def _outside(line: bytes) -> Iterator[bytes]:
+    inside = 0
+    start, length = 0, len(line)
+    while start < length:
+        end = min(start + _CHUNK, length)
+        if end < length:
+            # Never cut between a backslash and what it escapes.
+            cut = end
+            while cut > start and line[cut - 1] == _BACKSLASH:
+                cut -= 1
+            if cut == start:
+                while end < length and line[end] == _BACKSLASH:
+                    end += 1
+                cut = min(end + 1, length) if (end - start) % 2 else end
+            end = cut
+        piece = line[start:end] if start or end < length else line
+        if b"\\" in piece:
+            piece = piece.replace(b"\\\\", b"").replace(b'\\"', b"")
+        parts = piece.split(b'"')
+        yield b"".join(parts[inside::2])
+        inside ^= (len(parts) - 1) & 1
+        start = end
+
+
+def nests_deeper(outside: bytes, limit: int = LIMITS.json_depth) -> bool:
+    """Whether arrays and objects nest deeper than ``limit`` in a text without its strings."""
+    if outside.count(b"[") + outside.count(b"{") <= limit:
+        return False
+    rest = outside.translate(_OPENERS, _NOT_BRACKETS)
+    for _ in range(limit):
+        # Each round takes the innermost level away.
+        fewer = rest.replace(b"[]", b"")
+        if not fewer:
+            return False
+        if len(fewer) == len(rest):
+            break
+        rest = fewer
+    return True
+
+
+def has_long_number(line: bytes) -> bool:
+    """Whether sixteen digits follow each other anywhere, strings included."""
+    return _MANY_DIGITS in line.translate(_DIGITS)
+
+
+def has_odd_number(outside: bytes) -> bool:
+    """Whether a text without its strings holds a number with a fraction, an exponent or sixteen digits."""
+    digits = outside.translate(_DIGITS)
+    return b"." in digits or b"0e" in digits or _MANY_DIGITS in digits
+
+
+def is_plain(line: bytes) -> bool:
+    """Whether a text surely keeps the depth and holds nothing but small integers for numbers."""
+    outside = outside_strings(line)
+    return not (nests_deeper(outside) or has_odd_number(outside))
