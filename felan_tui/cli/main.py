@@ -3,6 +3,13 @@ runs.
 """
 
 import sys
+
+if sys.argv[1:3] in (["pointer", "hook"], ["pointer", "publish"]):
+    # An agent waits for these two at every prompt: they end the process before anything else is loaded.
+    from felan_core.pointer.main import run
+
+    run(sys.argv[2], sys.argv[3:])
+
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,6 +17,7 @@ import click
 
 from felan_core import __version__
 from felan_tui.cli import exits
+from felan_tui.cli.pointer import pointer
 
 DATA_DIR = click.option(
     "--data-dir",
@@ -58,6 +66,9 @@ def demo(context: click.Context, scenario: str, pace: float | None, data_dir: Pa
     if pace is not None:
         settings["rehearsal.pace"] = pace
     _interactive(data_dir or context.obj, start="agent", settings=settings, prompt=f"/{scenario}")
+
+
+felan.add_command(pointer)
 
 
 def _interactive(
