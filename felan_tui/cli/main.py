@@ -15,9 +15,12 @@ from typing import Any, Literal
 
 import click
 
+import felan_core
 from felan_core import __version__
 from felan_tui.cli import exits
 from felan_tui.cli.pointer import pointer
+
+SCENARIOS = Path(felan_core.__file__).parent / "agents" / "rehearsal" / "scenarios"
 
 DATA_DIR = click.option(
     "--data-dir",
@@ -40,8 +43,11 @@ DATA_DIR = click.option(
 def felan(context: click.Context, continues: bool, agent: str | None, data_dir: Path | None) -> None:
     context.obj = data_dir
     if context.invoked_subcommand is not None:
+        if continues or agent is not None:
+            option = "--continue" if continues else "--agent"
+            raise click.UsageError(f"{option} does not go with {context.invoked_subcommand!r}; leave one out.")
         return
-    if continues and agent:
+    if continues and agent is not None:
         raise click.UsageError("--continue keeps the session's own agent; leave out --agent.")
     if agent is not None and not agent.strip():
         raise click.UsageError("--agent needs a command.")
@@ -53,10 +59,27 @@ def felan(context: click.Context, continues: bool, agent: str | None, data_dir: 
         _interactive(data_dir, start="ask")
 
 
+def _known(context: click.Context, parameter: click.Parameter, scenario: str) -> str:
+    """The scenario, if it is one that comes with Felan. Looked up by file: nothing is loaded for it."""
+    known = sorted(path.stem for path in SCENARIOS.glob("*.toml"))
+    if scenario not in known:
+        raise click.BadParameter(f"There is no scenario {scenario!r}. There are: {', '.join(known)}.")
+    return scenario
+
+
+def _finite(context: click.Context, parameter: click.Parameter, pace: float | None) -> float | None:
+    if pace is not None and pace != pace:
+        raise click.BadParameter("Not a number.")
+    return pace
+
+
 @felan.command()
-@click.argument("scenario", default="tour")
+@click.argument("scenario", default="tour", callback=_known)
 @click.option(
-    "--pace", type=click.FloatRange(min=0), help="How fast it plays: 1 is natural, 0 does not wait."
+    "--pace",
+    type=click.FloatRange(min=0, max=100),
+    callback=_finite,
+    help="A factor on every wait: 1 is natural, 0 does not wait.",
 )
 @DATA_DIR
 @click.pass_context
