@@ -204,7 +204,7 @@ class OutputView(DrawnLines, can_focus=True):
 
     def _soon(self) -> None:
         wait = self._pacing.wait(self._clock())
-        if not self._waiting:
+        if not self._waiting and self.is_attached:
             self._waiting = True
             if wait:
                 self.set_timer(wait, self._settle)

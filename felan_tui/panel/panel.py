@@ -152,6 +152,7 @@ class ProcessPanel(Container):
             head=words.head_words, moved=self._moved, unicode=unicode, clock=clock, id="process-output"
         )
         self._line = Line(one_line=True, id="process-line")
+        self._log: OutputLog | None = None
         self._follower: Follower | None = None
         self._stopping = Stopping()
         self._sent: tuple[str, Signal] | None = None
@@ -178,10 +179,8 @@ class ProcessPanel(Container):
     def attach(self, source: OutputSource | None) -> None:
         """Reads from another source from now on, the shown process from where it was."""
         self._source = source
-        if self._follower is not None and not self._follower.ended:
-            self._follow(self._follower.log)
-        elif self._follower is None:
-            self._open()
+        if self._follower is None or not self._follower.ended:
+            self._follow()
 
     def set_processes(self, rows: Sequence[ProcessRow]) -> None:
         """All processes of the session, in the order in which they were started."""
@@ -231,22 +230,22 @@ class ProcessPanel(Container):
     def _open(self) -> None:
         """Another process: its output from the beginning, or from near the end when it is long."""
         self._stopping = self._stopping.dropped()
-        log = OutputLog() if self._list.chosen is not None else None
-        self._output.show(log)
-        self._follow(log)
+        self._log = OutputLog() if self._list.chosen is not None else None
+        self._output.show(self._log)
+        self._follow()
 
-    def _follow(self, log: OutputLog | None) -> None:
+    def _follow(self) -> None:
+        """Reads on where the log ends."""
         if self._follower is not None:
             self._follower.show(False)
             self._follower = None
         if self._reading is not None:
             self._reading.cancel()
             self._reading = None
-        if log is None or self._source is None or self._list.chosen is None:
+        log, chosen = self._log, self._list.chosen
+        if log is None or chosen is None or self._source is None or not self.is_attached:
             return
-        self._follower = Follower(
-            self._source, self._list.chosen, log, changed=self._output_changed, clock=self._clock
-        )
+        self._follower = Follower(self._source, chosen, log, changed=self._output_changed, clock=self._clock)
         self._follower.show(self._visible)
         self._reading = self.run_worker(self._follower.run(), group="output")
 
@@ -278,6 +277,8 @@ class ProcessPanel(Container):
         self._output.set_tail(self._tail())
         if self._follower is not None and self._follower.waits_for_room:
             self._tell_line()
+        if self._follower is not None and self._follower.trouble:
+            self._tick_if_needed()
 
     def _tell(self) -> None:
         set_titles(self, words.heading(self._list.rows))
@@ -378,6 +379,7 @@ class ProcessPanel(Container):
 
     def on_mount(self) -> None:
         self._timer = self.set_interval(1.0, self._tick, pause=True)
+        self._follow()
         self._tell()
 
     def _tick(self) -> None:

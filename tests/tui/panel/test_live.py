@@ -132,7 +132,7 @@ async def longest_turn(stop: asyncio.Event) -> float:
 async def test_200_mb_neither_stall_the_loop_nor_fill_memory() -> None:
     source = Flood(step=5 * MB)
     app = PanelApp(source)
-    async with app.run_test(size=(120, 40)) as pilot:
+    async with app.run_test(size=(80, 24)) as pilot:
         app.panel.set_processes([row("a", "flood")])
         await until(pilot, lambda: "words of a log line" in text(app))
         view = app.query_one(OutputView)

@@ -347,6 +347,30 @@ async def test_another_source_goes_on_where_the_first_one_stopped() -> None:
         assert second.reads[0][1] == 4
 
 
+async def test_a_panel_told_early_shows_it_later_and_reads_nothing_without_a_source() -> None:
+    source = Source()
+    source.write("a", b"early\n")
+    app = PanelApp(source)
+    app.panel.set_processes([row("a")])
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: "early" in text(app))
+        app.panel.attach(None)
+        reads = len(source.reads)
+        source.write("a", b"late\n")
+        for _ in range(5):
+            await pilot.pause()
+        assert (len(source.reads), "late" in text(app)) == (reads, False)
+        app.panel.attach(source)
+        await until(pilot, lambda: "late" in text(app))
+        assert text(app).count("early") == 1
+        await app.panel.remove()
+        reads = len(source.reads)
+        source.write("a", b"nobody looks\n")
+        for _ in range(5):
+            await pilot.pause()
+        assert len(source.reads) == reads
+
+
 async def test_processes_are_chosen_by_key_by_mouse_and_by_the_screen() -> None:
     source = Source()
     for name in "abc":
