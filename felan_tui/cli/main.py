@@ -19,6 +19,7 @@ import felan_core
 from felan_core import __version__
 from felan_tui.cli import exits
 from felan_tui.cli.pointer import pointer
+from felan_tui.cli.protocol import protocol
 
 SCENARIOS = Path(felan_core.__file__).parent / "agents" / "rehearsal" / "scenarios"
 
@@ -92,6 +93,7 @@ def demo(context: click.Context, scenario: str, pace: float | None, data_dir: Pa
 
 
 felan.add_command(pointer)
+felan.add_command(protocol)
 
 
 def _interactive(

@@ -1,0 +1,120 @@
+"""`felan protocol`: the wire contract for people and scripts: its schemas, its operations, a check of what
+was recorded.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from felan_tui.cli import exits
+
+
+@click.group()
+def protocol() -> None:
+    """Show the session protocol, and check recorded streams of it."""
+
+
+@protocol.command()
+@click.argument("name", required=False)
+@click.option("--list", "listed", is_flag=True, help="The names that there are.")
+def schema(name: str | None, listed: bool) -> None:
+    """Print the JSON Schema of a shape (SessionSnapshot, prompt.params), or of all.
+
+    What a schema cannot say stands in $comment.
+    """
+    from felan_core.protocol import schemas
+
+    if listed:
+        click.echo("\n".join([*schemas.schema_names(), *schemas.operation_names()]))
+        return
+    if name is None:
+        _print_json(schemas.all_schemas())
+        return
+    try:
+        found = schemas.json_schema(name)
+    except KeyError:
+        raise click.UsageError(
+            f"there is no shape {name!r}; felan protocol schema --list has them all."
+        ) from None
+    _print_json(found)
+
+
+@protocol.command()
+@click.argument(
+    "file", type=click.Path(exists=True, dir_okay=False, allow_dash=True, readable=True, path_type=Path)
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object instead of lines.")
+def check(file: Path, as_json: bool) -> None:
+    """Check a recorded stream, one frame a line; - is standard input.
+
+    Both directions may be in one file. Replies are checked against the request that they answer; one whose
+    request is not in the file is checked as far as it can be, and counted. Exit code 1 when there are
+    problems.
+    """
+    from felan_tui.cli.recording import Recording
+
+    name = "-" if str(file) == "-" else str(file)
+    recording = Recording()
+    try:
+        if name == "-":
+            recording.read(sys.stdin.buffer)
+        else:
+            with file.open("rb") as stream:
+                recording.read(stream)
+    except OSError as error:
+        raise click.UsageError(f"{name}: {error.strerror or error}") from None
+    if as_json:
+        _print_json({"file": name, **recording.report()})
+    else:
+        for problem in recording.problems:
+            click.echo(f"{name}:{problem.line}: {problem.code}: {problem.message}")
+        click.echo(recording.summary())
+    sys.exit(exits.CRASH if recording.problems else exits.OK)
+
+
+@protocol.command()
+@click.option("--json", "as_json", is_flag=True, help="A JSON array instead of a table.")
+def catalog(as_json: bool) -> None:
+    """Print the operations: scope, durability, eligible clients, shapes.
+
+    Being in the catalogue is neither presence nor permission: hello says what a host has.
+    """
+    from felan_core.protocol import OPERATION_CATALOG
+
+    rows = [
+        {
+            "op": row.name,
+            "scope": row.scope,
+            "mutates": row.mutates,
+            "durability": row.durability,
+            "clients": list(row.clients),
+            "params": row.params.__name__,
+            "result": row.result.__name__,
+        }
+        for row in OPERATION_CATALOG.values()
+    ]
+    if as_json:
+        _print_json(rows)
+        return
+    table = [("op", "scope", "mutates", "durability", "params", "result")] + [
+        (
+            row.name,
+            row.scope,
+            "yes" if row.mutates else "no",
+            row.durability,
+            row.params.__name__,
+            row.result.__name__,
+        )
+        for row in OPERATION_CATALOG.values()
+    ]
+    widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
+    for line in table:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _print_json(value: Any) -> None:
+    import json  # felan without a command never needs it
+
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))

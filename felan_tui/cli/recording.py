@@ -1,0 +1,123 @@
+"""A recorded stream of the session protocol: every line checked, replies against the requests before them."""
+
+from collections import Counter
+from typing import Any, BinaryIO, Final, NamedTuple, cast
+
+from felan_core.protocol import (
+    LIMITS,
+    ProtocolError,
+    parse_client_envelope,
+    parse_operation_params,
+    parse_server_envelope,
+)
+from felan_core.protocol.control import is_control, parse_control_request, parse_control_response
+from felan_core.protocol.envelopes import EventFrame
+from felan_core.protocol.events import UnknownEvent
+from felan_core.protocol.framing import parse_line
+
+KINDS: Final = ("requests", "replies", "events", "texts", "notices", "controls")
+
+
+class Problem(NamedTuple):
+    """What is wrong with a line (counted from 1): the error's code, and where and why in words."""
+
+    line: int
+    code: str
+    message: str
+
+
+class Recording:
+    """What was found in a stream so far."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self.frames = 0
+        self.unmatched = 0
+        self.unknown_events = 0
+        self.kinds: Counter[str] = Counter()
+        # An id may be used again on another connection of the same file: the last request counts.
+        self._asked: dict[str, str] = {}
+
+    def read(self, stream: BinaryIO) -> None:
+        """Check every line of ``stream``. A line past ``frameBytes`` is refused and never held whole."""
+        number = 0
+        while line := stream.readline(LIMITS.frame_bytes + 1):
+            number += 1
+            whole = line.endswith(b"\n")
+            if not whole and len(line) > LIMITS.frame_bytes:
+                self.frames += 1
+                self._refuse(number, "invalid_request", f"frame: more than {LIMITS.frame_bytes} bytes")
+                while line and not line.endswith(b"\n"):
+                    line = stream.readline(1 << 20)
+                continue
+            if line.strip(b" \t\r\n"):
+                self.frames += 1
+                self._check(number, line.removesuffix(b"\n"), whole)
+
+    def report(self) -> dict[str, Any]:
+        """The findings as plain JSON."""
+        return {
+            "frames": self.frames,
+            **{kind: self.kinds[kind] for kind in KINDS},
+            "unmatchedReplies": self.unmatched,
+            "unknownEvents": self.unknown_events,
+            "problems": [problem._asdict() for problem in self.problems],
+        }
+
+    def summary(self) -> str:
+        """One line for people."""
+        counts = ", ".join(f"{self.kinds[kind]} {kind}" for kind in KINDS)
+        extra = f"; {self.unmatched} replies without their request" if self.unmatched else ""
+        extra += (
+            f"; {self.unknown_events} events of a type that is not known here" if self.unknown_events else ""
+        )
+        return f"{self.frames} frames: {counts}{extra}. Problems: {len(self.problems) or 'none'}."
+
+    def _check(self, number: int, line: bytes, whole: bool) -> None:
+        try:
+            self._frame(parse_line(line))
+        except ProtocolError as error:
+            cut = "" if whole else " (the stream ends inside this frame)"
+            self._refuse(number, error.code, error.message + cut)
+
+    def _frame(self, raw: dict[str, Any]) -> None:
+        if is_control(raw):
+            self.kinds["controls"] += 1
+            (parse_control_response if "outcome" in raw else parse_control_request)(raw)
+        elif "op" in raw:
+            self.kinds["requests"] += 1
+            self._request(raw)
+        elif "outcome" in raw:
+            self.kinds["replies"] += 1
+            self._reply(raw)
+        else:
+            for member, kind in (("event", "events"), ("stream", "texts"), ("notice", "notices")):
+                self.kinds[kind] += member in raw
+            frame = parse_server_envelope(raw)
+            if isinstance(frame, EventFrame) and isinstance(frame.event, UnknownEvent):
+                self.unknown_events += 1
+
+    def _request(self, raw: dict[str, Any]) -> None:
+        identity, op = raw.get("id"), raw["op"]
+        if isinstance(identity, str) and isinstance(op, str):
+            # Also of a request that is refused below: its reply says so, and is a good frame.
+            self._asked[identity] = op
+        request = parse_client_envelope(raw)
+        parse_operation_params(request.op, request.params)
+
+    def _reply(self, raw: dict[str, Any]) -> None:
+        re = raw.get("re")
+        op = self._asked.get(re) if isinstance(re, str) else None
+        if op is None:
+            self.unmatched += 1
+            if raw.get("outcome") == "accepted":
+                # Which result this is nobody can say; the envelope and the bounds hold for all of them.
+                result = cast(object, raw.get("result"))
+                if not isinstance(result, dict):
+                    raise ProtocolError("invalid_request", "reply.result: must be an object")
+                parse_server_envelope(raw | {"result": {}}, "detach")
+                return
+        parse_server_envelope(raw, op)
+
+    def _refuse(self, number: int, code: str, message: str) -> None:
+        self.problems.append(Problem(number, code, message))
