@@ -326,14 +326,16 @@ class AnsiLines:
                 state = self._state
                 continue
             runs: Line = [Segment(pieces[0], state.style)] if pieces[0] else []
+            last = state if pieces[0] else None
             for parameters, piece in zip(pieces[1::2], pieces[2::2], strict=True):
                 state = state.following.get(parameters) or state.after(parameters)
                 if not piece:
                     continue
-                if runs and runs[-1].style is state.style:
+                if last is state or (last is not None and last.style is state.style):
                     runs[-1] = Segment(runs[-1].text + piece, state.style)
                 else:
                     runs.append(Segment(piece, state.style))
+                last = state
             if not line.isascii():
                 runs = [Segment(shown, style) for raw, style, _ in runs if (shown := safe_line(raw))]
             lines.append(runs)

@@ -194,7 +194,7 @@ class MarkdownBlock(BaseBlock):
         return self._ended(markdown_rows(self.text, width, look), look)
 
     def draft(self, width: int, look: Look, *, expanded: bool) -> list[Row]:
-        return self._ended(wrap_text(safe(self.text), look.text, width), look)
+        return self._ended(wrap_text(safe(self.text).strip("\n"), look.text, width), look)
 
     def _ended(self, rows: list[Row], look: Look) -> list[Row]:
         if self.incomplete:

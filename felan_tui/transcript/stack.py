@@ -153,27 +153,36 @@ class Stack:
         entry = self._by_key.get(block.key)
         place = order if isinstance(order, tuple) else (order,)
         if entry is not None and entry.sort[0] == place:
-            if entry.expanded == entry.block.opens:  # nobody folded it or opened it by hand
-                entry.expanded = block.opens
             entry.block = block
             entry.changed()
             if entry.rows is None:
                 self.estimate(self.index(entry))
             return entry
         if entry is not None:
-            expanded, was_open = entry.expanded, entry.block.opens
-            self.remove(block.key)
-            entry = Entry(block, self._sort(order))
-            if expanded != was_open:
-                entry.expanded = expanded
+            # It moves, and keeps its rows as a draft and what a person made of it.
+            self._take_out(entry)
+            entry.block = block
+            entry.changed()
+            entry.sort = self._sort(order)
         else:
-            entry = Entry(block, self._sort(order))
+            entry = self._by_key[block.key] = Entry(block, self._sort(order))
         index = bisect_right(self.entries, entry.sort, key=lambda one: one.sort)
         self.entries.insert(index, entry)
         self.heights.insert(index, 1)
-        self._by_key[block.key] = entry
-        self.estimate(index)
+        if entry.rows is None:
+            self.estimate(index)
+        else:
+            self._place(index)
+            if index + 1 < len(self.entries):
+                self._place(index + 1)
         return entry
+
+    def _take_out(self, entry: Entry) -> None:
+        index = self.index(entry)
+        del self.entries[index]
+        self.heights.remove(index)
+        if index < len(self.entries):
+            self._place(index)
 
     def set(self, blocks: Iterable[tuple[Block, Order]]) -> None:
         """All blocks anew; those that a person expanded or folded stay so."""
@@ -193,12 +202,8 @@ class Stack:
         entry = self._by_key.pop(key, None)
         if entry is None:
             return None
-        index = self.index(entry)
-        del self.entries[index]
-        self.heights.remove(index)
+        self._take_out(entry)
         self._let_go(entry)
-        if index < len(self.entries):
-            self._place(index)
         return entry
 
     def clear(self) -> None:

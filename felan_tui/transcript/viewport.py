@@ -174,6 +174,9 @@ class Viewport(ScrollView):
                 self._draw(index)
             else:
                 stack.estimate(index)
+            if self._anchor is not None and (anchored := stack.get(self._anchor[0].block.key)) is not None:
+                # What was inserted above moves the reader's place down and is nothing new below it.
+                last_visible = stack.heights.top(stack.index(anchored)) + self._anchor[1] + self._page
             if stack.heights.top(index) + stack.heights[index] > last_visible:
                 self._policy = self._policy.grew(
                     entry.count - rows_before + (0 if rows_before else entry.gap)

@@ -155,9 +155,9 @@ def test_in_chunks_as_in_whole(data: bytes, draw: st.DataObject) -> None:
 def test_it_keeps_up_with_a_chatty_process(line: bytes) -> None:
     data = line * (2_000_000 // len(line))
     screen = AnsiLines()
-    started = time.perf_counter()
+    started = time.thread_time()
     for at in range(0, len(data), 65536):
         screen.feed(data[at : at + 65536])
-    seconds = time.perf_counter() - started
+    seconds = time.thread_time() - started
     print(f"{len(data) / 1e6 / seconds:.0f} MB/s")
     assert len(data) / 1e6 / seconds > 2

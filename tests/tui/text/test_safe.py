@@ -147,7 +147,7 @@ def test_in_pieces_as_in_whole(text: str, data: st.DataObject) -> None:
     ids=lambda text: repr(text[:4]),
 )
 def test_a_megabyte_takes_a_moment(text: str) -> None:
-    started = time.perf_counter()
+    started = time.thread_time()
     safe(text)
-    assert time.perf_counter() - started < 1.0
+    assert time.thread_time() - started < 1.0
     assert cell_len(safe_line(text[:100])) <= 200 * 8
