@@ -14,6 +14,7 @@ class Act(NamedTuple):
     screen.
 
     ``first``: the screen takes the key before the widget that has the focus (a field has to leave it alone).
+    ``footer``: it is named in the line of keys, by ``word``, whenever it does something.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Act(NamedTuple):
     group: str
     first: bool = True
     footer: bool = False
+    word: str = ""
 
 
 ACTIONS: Final = (
@@ -35,6 +37,7 @@ ACTIONS: Final = (
         "go to the card that waits; Esc leaves it waiting",
         "Turn",
         footer=True,
+        word="answer",
     ),
     Act(
         "cancel",
@@ -50,45 +53,86 @@ ACTIONS: Final = (
         "ctrl+c",
         "Ctrl+C",
         "Clear or cancel",
-        "clear the draft, then cancel, twice quits",
+        "copy a selection; clear the draft, then cancel; twice quits",
         "Turn",
     ),
-    Act("toggle_panel", "f3", "F3", "Processes", "show or hide the process panel", "View", footer=True),
+    Act(
+        "toggle_panel",
+        "f3",
+        "F3",
+        "Processes",
+        "show or hide the process panel",
+        "View",
+        footer=True,
+        word="processes",
+    ),
     Act("zoom_panel", "f4", "F4", "Processes, whole screen", "the process panel on the whole screen", "View"),
-    Act("toggle_side", "f5", "F5", "Side pane", "show or hide documents and tables", "View", footer=True),
+    Act(
+        "toggle_side",
+        "f5",
+        "F5",
+        "Side pane",
+        "go to documents and tables; again hides them",
+        "View",
+        footer=True,
+        word="side pane",
+    ),
     Act(
         "focus_transcript",
         "f6",
         "F6",
         "Transcript",
-        "go to the transcript: ↑ ↓ by block, Enter expands, y copies",
+        "go to the transcript, block by block",
         "View",
         footer=True,
+        word="transcript",
     ),
-    Act("page_up", "pageup", "PgUp", "Scroll up", "scroll the transcript up", "View"),
-    Act("page_down", "pagedown", "PgDn", "Scroll down", "scroll the transcript down", "View"),
+    Act("page_up", "pageup", "PgUp", "Scroll up", "scroll up", "View"),
+    Act("page_down", "pagedown", "PgDn", "Scroll down", "scroll down", "View"),
     Act("follow", "ctrl+end,f7", "F7", "Follow", "go to the end and follow it", "View"),
-    Act("help", "f1", "F1", "Help", "show all keys", "Felan", footer=True),
+    Act("help", "f1", "F1", "Help", "show all keys", "Felan", footer=True, word="help"),
     Act("quit", "ctrl+d", "Ctrl+D", "Quit", "quit, when the composer is empty", "Felan"),
     Act("suspend", "ctrl+z", "Ctrl+Z", "Suspend", "back to the shell; fg comes back", "Felan"),
 )
 
+
+class Key(NamedTuple):
+    """A key that a widget has of its own. ``keys``: as Textual names them, or nothing where it is text."""
+
+    group: str
+    shown: str
+    help: str
+    keys: str = ""
+
+
 FURTHER: Final = (
-    (
+    Key(
         "Composer",
         "Enter",
-        "send; while the agent runs: steer it, or queue a follow-up where it cannot be steered",
+        "send; while the agent runs: steer it, or queue a follow-up where it cannot be steered; on an empty "
+        "composer: send a held queue on",
+        "enter",
     ),
-    ("Composer", "Ctrl+T", "queue a follow-up"),
-    ("Composer", "Ctrl+J", "a new line (Shift+Enter where the terminal sends it)"),
-    ("Composer", "↑ ↓", "at the first and last line: the history of this folder"),
-    ("Composer", "! command", "run a shell command as a process of the session"),
-    ("Composer", "/", "the agent's commands; Tab completes"),
-    ("Card", "1-9", "choose, in the order shown; nothing is taken in the first half second"),
-    ("Card", "o", "open a long command or diff whole"),
-    ("Card", "r", "ask again, where the agent that asked is gone"),
-    ("Panel", "x x", "stop a process: TERM, then KILL, the whole group"),
-    ("Felan", "Ctrl+P", "the palette: every action by name"),
+    Key("Composer", "Ctrl+T", "queue a follow-up", "ctrl+t"),
+    Key("Composer", "Ctrl+J", "a new line (Shift+Enter where the terminal sends it)", "ctrl+j,shift+enter"),
+    Key("Composer", "↑ ↓", "at the first and last line: the history of this folder", "up,down"),
+    Key("Composer", "Tab", "complete a command", "tab"),
+    Key("Composer", "! command", "run a shell command as a process of the session"),
+    Key("Composer", "/", "list the agent's commands"),
+    Key("Card", "1-9", "choose, in the order shown; nothing is taken in the first half second"),
+    Key("Card", "↑ ↓ Enter", "choose by the arrows; Space marks where several can be chosen"),
+    Key("Card", "w", "reject and say why", "w"),
+    Key("Card", "o", "open a long command or diff whole", "o"),
+    Key("Card", "r", "ask again, where the agent that asked is gone", "r"),
+    Key("Card", "Ctrl+N Ctrl+R", "the next and the previous card", "ctrl+n,ctrl+r"),
+    Key("Transcript", "↑ ↓", "the block above and below", "up,down"),
+    Key("Transcript", "Enter", "expand or fold it; a process opens in the panel", "enter,space"),
+    Key("Transcript", "y", "copy it", "y"),
+    Key("Transcript", "Home End", "the beginning; the end, and follow it", "home,end"),
+    Key("Panel", "x x", "stop the process: TERM, then KILL, the whole group", "x"),
+    Key("Panel", "i", "interrupt it (INT)", "i"),
+    Key("Panel", "n p", "the next and the previous process", "n,p"),
+    Key("Felan", "Ctrl+P", "the palette: every action by name", "ctrl+p"),
 )
 """Keys that a widget has of its own, for the help screen."""
 

@@ -9,11 +9,12 @@ import signal
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.app import App, SystemCommand
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from felan_tui.screens.session import SessionScreen
@@ -32,9 +33,19 @@ CRASH: Final = 1
 NOT_FOUND: Final = 6
 SIGNALLED: Final = 128
 ENDING = (signal.SIGTERM, signal.SIGHUP)
+PARTS: Final = (
+    "felan_tui.session.link",
+    "felan_tui.session.parts",
+    "markdown_it",
+    "felan_tui.screens.help",
+    "felan_tui.screens.quit",
+    "felan_tui.cards.whole",
+    "textual.command",
+)
+"""What an attached session needs, and what its first keys may ask for."""
 
 
-class FelanApp(App[None]):
+class FelanApp(App[None], inherit_bindings=False):
     """``open_host`` is called once, after the first paint. ``data``: where drafts, history and reports are
     kept.
 
@@ -44,7 +55,13 @@ class FelanApp(App[None]):
 
     TITLE = "felan"
     ENABLE_COMMAND_PALETTE = True
-    BINDINGS: ClassVar[list[BindingType]] = []
+    # Ctrl+C in every screen that is in front; the others where it is not the session's. Textual's own Ctrl+Q
+    # would end without a word.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "interrupt", "Clear or cancel", show=False, priority=True, system=True),
+        Binding("ctrl+d", "go", "Quit", show=False, system=True),
+        Binding("ctrl+z", "suspend_process", "Suspend", show=False, system=True),
+    ]
 
     def __init__(
         self,
@@ -85,35 +102,43 @@ class FelanApp(App[None]):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        """After the first paint: what a host is made of is loaded now."""
+        """After the first paint: what a host and the rest of the screen are made of is loaded now.
+
+        A fault of ours in here ends the app with a report.
+        """
         self._host = asyncio.create_task(self._opened(), name="felan-open-host")
         if self._start.kind != "ask":
-            self.run_worker(self._open_session(self._start), exit_on_error=False)
+            self.run_worker(self._open_session(self._start))
         else:
-            self.run_worker(self._offer_last(), exit_on_error=False)
+            self.run_worker(self._offer_last())
 
     async def _opened(self) -> "OpenHost":
+        # In a thread: what is typed meanwhile is to be seen.
+        await asyncio.to_thread(load, PARTS)
         return await self._open_host()
 
     async def _connected(self) -> "HostClient":
         """The one connection to the host, made at first need. Ends the app when there is no host."""
-        from felan_tui.session.link import connect
-
         if self._client is None:
             assert self._host is not None
             host = await asyncio.shield(self._host)
+            from felan_tui.session.link import connect
+
             self._client = await connect(host, self._session.lost, self._session.resynced)
         return self._client
 
     async def _open_session(self, start: Start) -> None:
         from felan_tui.session.errors import HostUnavailable
-        from felan_tui.session.link import NothingToContinue, Refusal, begin, words
 
         try:
             client = await self._connected()
-            link = await begin(client, start, self._session.changed)
         except HostUnavailable as error:
             self.leave(error.code, error.message)
+            return
+        from felan_tui.session.link import NothingToContinue, Refusal, begin, words
+
+        try:
+            link = await begin(client, start, self._session.changed)
         except NothingToContinue:
             self.leave(NOT_FOUND, f"There is no session of {start.cwd} to continue. `felan` starts one.")
         except Refusal as error:
@@ -123,15 +148,16 @@ class FelanApp(App[None]):
 
     async def _offer_last(self) -> None:
         from felan_tui.session.errors import HostUnavailable
-        from felan_tui.session.link import last_session
         from felan_tui.start.card import StartScreen
 
         try:
             client = await self._connected()
-            row = await last_session(client, self._start.cwd)
         except HostUnavailable as error:
             self.leave(error.code, error.message)
             return
+        from felan_tui.session.link import last_session
+
+        row = await last_session(client, self._start.cwd)
         if row is not None and isinstance(self.screen, StartScreen):
             self.screen.offer_last(row.name or Path(row.cwd).name, row.updated_at)
 
@@ -147,7 +173,7 @@ class FelanApp(App[None]):
         self._start = start
         self.pop_screen()
         self._session.starts(start)
-        self.run_worker(self._open_session(start), exit_on_error=False)
+        self.run_worker(self._open_session(start))
 
     def _remembered(self) -> Start | None:
         """The agent that was chosen before; None when there is none, or the preferences cannot be read."""
@@ -204,6 +230,24 @@ class FelanApp(App[None]):
             self.farewell = f"felan ended by a fault of its own:\n{report}"
         self._close_messages_no_wait()
 
+    # --- keys where another screen is in front ---
+
+    def action_interrupt(self) -> None:
+        """Ctrl+C on the start card quits; elsewhere it is the session's."""
+        if self._at_the_start:
+            self.leave()
+        else:
+            self._session.action_interrupt()
+
+    def action_go(self) -> None:
+        """Ctrl+D on the start card quits; a question or a page of help in front is to be left first."""
+        if self._at_the_start:
+            self.leave()
+
+    @property
+    def _at_the_start(self) -> bool:
+        return self._start.kind == "ask" and self.screen is not self._session
+
     # --- palette ---
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
@@ -214,6 +258,12 @@ class FelanApp(App[None]):
         for act in ACTIONS:
             yield SystemCommand(act.title, f"{act.help} ({act.shown})", getattr(target, f"action_{act.name}"))
         yield SystemCommand("Theme", "choose another theme", self.action_change_theme)
+
+
+def load(modules: Iterable[str]) -> None:
+    """Import what is needed later, so that it is there when it is."""
+    for name in modules:
+        import_module(name)
 
 
 def agent_settings(kind: str, command: str | None) -> dict[str, str]:

@@ -2,6 +2,7 @@
 screen's side that knows the host's insides.
 """
 
+import asyncio
 import logging
 import os
 import time
@@ -40,6 +41,17 @@ def _acp() -> "BackendFactory":
     from felan_core.agents.acp.backend import create
 
     return create
+
+
+def _load() -> None:
+    """Import what a host is made of; in a thread, so that the screen lives meanwhile."""
+    from felan_core.agents.rehearsal import backend
+    from felan_core.host import host
+    from felan_core.pointer import store as pointers
+    from felan_core.processes import table
+    from felan_core.store import store
+
+    del backend, host, pointers, table, store
 
 
 AGENTS: "dict[str, Callable[[], BackendFactory]]" = {"rehearsal": _rehearsal, "acp": _acp}
@@ -110,6 +122,7 @@ class EmbeddedHost:
         What a host is made of is imported here, after the screen's first paint. When this fails, the folder
         is given free. Raises ``HostUnavailable``.
         """
+        await asyncio.to_thread(_load)
         from felan_core.host.host import Host
         from felan_core.host.services import Services
         from felan_core.pointer.store import PointerStore

@@ -4,22 +4,22 @@ It is there before the host is. What is sent before the session is attached wait
 """
 
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual import on
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.screen import Screen
 
-from felan_tui.actions import bindings
-from felan_tui.bars import HeaderLine, PointerBar, QueueLines, RunLine
+from felan_tui.actions import ACTIONS, bindings
+from felan_tui.bars import HeaderLine, PointerBar, QueueLines
+from felan_tui.bars.keys import KeyHint, KeyLine
 from felan_tui.composer import Composer, Draft
 from felan_tui.session.start import Start
 from felan_tui.text.widgets import Line, toast
-from felan_tui.transcript.view import TranscriptView
 
 if TYPE_CHECKING:
     from felan_core.client.replica import Change
@@ -28,8 +28,28 @@ if TYPE_CHECKING:
     from felan_tui.panel import ProcessPanel
     from felan_tui.session.link import SessionLink
     from felan_tui.session.parts import Parts
+    from felan_tui.session.transcript import SessionTranscript
+    from felan_tui.transcript.view import TranscriptView
 
 QUIT_SECONDS = 2.0
+WELCOME = (
+    ("Write what is to be done, and press Enter.\n\n", "$text"),
+    ("!", "bold $text-accent"),
+    (" runs a shell command here, ", "$text-muted"),
+    ("/", "bold $text-accent"),
+    (" lists what the agent knows, ", "$text-muted"),
+    ("F1", "bold $text-accent"),
+    (" shows every key.", "$text-muted"),
+)
+HINTS = {act.name: act for act in ACTIONS if act.footer}
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def _hint(name: str, *, urgent: bool = False) -> KeyHint:
+    return KeyHint(HINTS[name].shown, HINTS[name].word, urgent)
 
 
 class SessionScreen(Screen[None]):
@@ -38,6 +58,7 @@ class SessionScreen(Screen[None]):
     CSS_PATH: ClassVar = "session.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-high")]
     AUTO_FOCUS = "ComposerArea"
 
     def __init__(self, start: Start, *, data: Path) -> None:
@@ -48,13 +69,29 @@ class SessionScreen(Screen[None]):
         self._unsent: list[Draft] = []
         self._last_interrupt = -QUIT_SECONDS
 
+    @property
+    def home(self) -> App[object]:
+        """The app."""
+        return self.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] untyped in Textual
+
+    def say(
+        self,
+        text: str,
+        severity: Literal["information", "warning", "error"] = "information",
+        *,
+        title: str = "",
+        seconds: float | None = None,
+    ) -> None:
+        """Say something that goes away by itself."""
+        toast(self.home, text, severity, title=title, seconds=seconds)
+
     def compose(self) -> ComposeResult:
         yield HeaderLine(folder=self._start.cwd)
         with Container(id="middle"), Container(id="left"):
-            yield TranscriptView()
+            yield Line(*WELCOME, id="welcome")
             yield Line(id="new-below", one_line=True)
         yield QueueLines()
-        yield RunLine()
+        yield KeyLine(self._key_hints)
         yield Composer(cwd=self._start.cwd, data=self._data)
         yield PointerBar()
 
@@ -68,8 +105,10 @@ class SessionScreen(Screen[None]):
         """The session is there: show it, and send what was written meanwhile."""
         from felan_tui.session.parts import Parts
 
-        self._parts = Parts(self, link)
-        await self._parts.build()
+        parts = Parts(self, link)
+        await parts.build()
+        self._parts = parts
+        parts.all()
         unsent, self._unsent = self._unsent, []
         if self._start.prompt:
             unsent.insert(0, Draft(self._start.prompt))
@@ -78,19 +117,30 @@ class SessionScreen(Screen[None]):
 
     def changed(self, change: "Change") -> None:
         """The replica took a frame."""
-        if self._parts is not None:
-            self._parts.take(change)
+        if (parts := self._parts) is not None:
+            self._follow(lambda: parts.take(change))
 
     def resynced(self) -> None:
         """The replica started again from a fresh snapshot."""
-        if self._parts is not None:
-            self._parts.all()
+        if (parts := self._parts) is not None:
+            self._follow(parts.all)
 
     def lost(self, reason: str) -> None:
         """The host is gone."""
-        toast(self.app, f"The host is gone: {reason}. Quit, then `felan -c` goes on.", "error", seconds=60)
-        if self._parts is not None:
-            self._parts.lost(reason)
+        if not self.is_attached:
+            return
+        self.say(f"The host is gone: {reason}. Quit, then `felan -c` goes on.", "error", seconds=60)
+        if (parts := self._parts) is not None:
+            self._follow(lambda: parts.lost(reason))
+
+    def _follow(self, show: Callable[[], None]) -> None:
+        """Show what the client's reader brought. A fault in that is the app's, and not the reader's."""
+        if not self.is_attached:
+            return  # the app is ending
+        try:
+            show()
+        except Exception as error:
+            self.call_later(_raise, error)
 
     def keep(self) -> None:
         """The app ends: what was written and not sent is kept."""
@@ -104,6 +154,51 @@ class SessionScreen(Screen[None]):
     @property
     def _link(self) -> "SessionLink | None":
         return self._parts.link if self._parts is not None else None
+
+    @property
+    def _view(self) -> "SessionTranscript | None":
+        return self._parts.view if self._parts is not None else None
+
+    def _key_hints(self) -> list[KeyHint]:
+        """What can be pressed now, the most needed first. While a turn runs its own line says F2."""
+        parts = self._parts
+        link = self._link
+        hints: list[KeyHint] = []
+        if parts is not None and parts.can_answer and link is not None and link.state.run is None:
+            hints.append(_hint("go_to_card", urgent=True))
+        hints.append(_hint("help"))
+        if parts is not None and parts.has_side:
+            hints.append(_hint("toggle_side"))
+        hints += [_hint("toggle_panel"), _hint("focus_transcript")]
+        return [*hints, KeyHint("Ctrl+P", "all actions")]
+
+    def _ask(
+        self,
+        work: "Awaitable[object]",
+        problem: str,
+        *,
+        refused: "Callable[[str], object] | None" = None,
+    ) -> None:
+        """Ask something of the host beside the screen. ``refused`` gets the words when it is not done; they
+        are said in a notice otherwise, and so is a fault of our own.
+        """
+
+        async def run() -> None:
+            from felan_tui.session.link import Refusal, words
+
+            try:
+                await work
+            except Refusal as error:
+                if refused is not None:
+                    refused(words(error))
+                else:
+                    self.say(f"{problem}: {words(error)}", "error")
+
+        self._spawn(run())
+
+    def _spawn(self, work: "Coroutine[Any, Any, None]") -> None:
+        """Beside the screen. A fault of ours in it ends the app with a report, which keeps the draft."""
+        self.run_worker(work)
 
     # --- the composer ---
 
@@ -123,61 +218,44 @@ class SessionScreen(Screen[None]):
             return
         verb = link.verb if not follow_up or link.verb == "send" else "follow_up"
 
-        async def send() -> None:
-            from felan_tui.session.link import Refusal, words
+        composer = self.query_one(Composer)
 
-            try:
-                await link.send(text, verb)
-            except Refusal as error:
-                toast(self.app, f"Not sent: {words(error)}", "error")
-                self.query_one(Composer).restore(draft)
+        def refused(words: str) -> None:
+            self.say(f"Not sent: {words}", "error")
+            composer.restore(draft)
 
-        self.query_one(TranscriptView).action_follow()
-        self.run_worker(send(), exit_on_error=False)
+        if self._view is not None:
+            self._view.action_follow()
+        self._ask(link.send(text, verb), "Not sent", refused=refused)
 
     @on(Composer.ShellSubmitted)
     def _on_shell(self, event: Composer.ShellSubmitted) -> None:
         link, parts = self._link, self._parts
         if link is None or parts is None:
             self.query_one(Composer).restore(event.draft)
-            toast(self.app, "The session is not there yet; try again in a moment.", "warning")
+            self.say("The session is not there yet; try again in a moment.", "warning")
             return
 
+        composer = self.query_one(Composer)
+
+        def refused(words: str) -> None:
+            self.say(f"Not started: {words}", "error")
+            composer.restore(event.draft)
+
         async def run() -> None:
-            from felan_tui.session.link import Refusal, words
+            await parts.show_panel(select=await link.shell(event.command))
 
-            try:
-                process = await link.shell(event.command)
-            except Refusal as error:
-                toast(self.app, f"Not started: {words(error)}", "error")
-                self.query_one(Composer).restore(event.draft)
-                return
-            await parts.show_panel(select=process)
-
-        self.run_worker(run(), exit_on_error=False)
+        self._ask(run(), "Not started", refused=refused)
 
     @on(Composer.KeepFailed)
     def _on_keep_failed(self, event: Composer.KeepFailed) -> None:
-        toast(self.app, event.problem, "warning")
+        self.say(event.problem, "warning")
 
     @on(Composer.EmptyEnter)
     def _on_empty_enter(self) -> None:
         link = self._link
         if link is not None and link.state.queue.held:
-            self._do(link.release_queue(), "The queue stays held")
-
-    def _do(self, work: "Awaitable[object]", problem: str) -> None:
-        """Ask something of the host beside the screen; a refusal is said."""
-
-        async def run() -> None:
-            from felan_tui.session.link import Refusal, words
-
-            try:
-                await work
-            except Refusal as error:
-                toast(self.app, f"{problem}: {words(error)}", "error")
-
-        self.run_worker(run(), exit_on_error=False)
+            self._ask(link.release_queue(), "The queue stays held")
 
     # --- cards, elements, processes ---
 
@@ -186,15 +264,11 @@ class SessionScreen(Screen[None]):
         if link is None or parts is None:
             return
 
-        async def answer() -> None:
-            from felan_tui.session.link import Refusal, words
-
-            try:
-                await link.answer(event.interaction_id, event.answer)
-            except Refusal as error:
-                parts.cards.reject(event.interaction_id, words(error))
-
-        self.run_worker(answer(), exit_on_error=False)
+        self._ask(
+            link.answer(event.interaction_id, event.answer),
+            "Not answered",
+            refused=lambda words: parts.cards.reject(event.interaction_id, words),
+        )
 
     def on_left(self, event: "Left") -> None:
         self.query_one(Composer).focus()
@@ -202,17 +276,22 @@ class SessionScreen(Screen[None]):
     def on_open_subject(self, event: "OpenSubject") -> None:
         from felan_tui.cards.whole import WholeSubject
 
-        self.app.push_screen(WholeSubject(event.interaction))
+        self.home.push_screen(WholeSubject(event.interaction))
 
     def on_ask_again(self, event: "AskAgain") -> None:
-        link = self._link
-        said = link.prompt_of(event.interaction) if link is not None else None
-        if said is not None:
-            self._send(said, Draft(said))
-        elif self._parts is not None:
-            self._parts.cards.reject(
-                event.interaction.id, "what was said then is not known any more; write it again"
-            )
+        link, parts = self._link, self._parts
+        if link is None or parts is None:
+            return
+        asked = event.interaction
+        said = link.prompt_of(asked)
+        if said is None:
+            parts.cards.reject(asked.id, "what was said then is not known any more; write it again")
+            return
+        verb = "send" if link.verb == "send" else "follow_up"
+        self._ask(
+            link.send(said, verb), "Not asked", refused=lambda words: parts.cards.reject(asked.id, words)
+        )
+        self.query_one(Composer).focus()
 
     def on_action_chosen(self, event: "ActionChosen") -> None:
         from felan_core.protocol import UNSET
@@ -228,81 +307,108 @@ class SessionScreen(Screen[None]):
             item=event.item or UNSET,
             values=UNSET if event.values is None else event.values,
         )
-        self._do(link.act(params), "Not done")
+        self._ask(link.act(params), "Not done")
 
-    def on_stop_requested(self, event: "ProcessPanel.StopRequested") -> None:
+    def on_process_panel_stop_requested(self, event: "ProcessPanel.StopRequested") -> None:
         link, parts = self._link, self._parts
         if link is not None and parts is not None:
-            self.run_worker(parts.stop(event.process_id, event.signal), exit_on_error=False)
+            self._spawn(parts.stop(event.process_id, event.signal))
 
-    def on_closed(self) -> None:
+    def on_process_panel_closed(self) -> None:
+        self.remove_class("-zoomed")
         self.query_one(Composer).focus()
 
-    @on(TranscriptView.FollowChanged)
-    def _on_follow_changed(self, event: TranscriptView.FollowChanged) -> None:
+    def on_transcript_view_follow_changed(self, event: "TranscriptView.FollowChanged") -> None:
         mark = self.query_one("#new-below", Line)
         mark.display = not event.following
         new = f"↓ {event.new_lines} new" if event.new_lines else "↓ not at the end"
         mark.show((new, "bold"), ("  F7 goes there", "$text-muted"))
 
+    def on_session_transcript_at_top(self) -> None:
+        if self._parts is not None:
+            self.run_worker(self._parts.older(), exclusive=True, group="older")
+
+    def on_session_transcript_opened(self, event: "SessionTranscript.Opened") -> None:
+        if self._parts is not None:
+            self._spawn(self._parts.show_process_of(event.key))
+
+    def on_session_transcript_copied(self, event: "SessionTranscript.Copied") -> None:
+        self._copy(event.text)
+
+    def _copy(self, text: str) -> None:
+        self.home.copy_to_clipboard(text)
+        self.say("Sent to the terminal's clipboard (OSC 52).")
+
+    def on_pointer_bar_opened(self) -> None:
+        """The bar has one line; a click shows all of the pointer."""
+        facts = self.query_one(PointerBar).facts
+        if facts is not None and facts.text:
+            self.say(facts.text, title="Task pointer", seconds=15)
+
+    def on_resize(self) -> None:
+        if self._parts is not None:
+            self.call_after_refresh(self._parts.place_side)
+
     # --- actions ---
 
     def action_go_to_card(self) -> None:
         if self._parts is None or not self._parts.cards.focus_current():
-            toast(self.app, "Nothing waits for an answer.")
+            self.say("Nothing waits for an answer.")
 
     def action_cancel(self) -> None:
         """Esc: leave what has the focus; then the turn; then a held queue."""
-        composer, link = self.query_one(Composer), self._link
-        if not composer.area.has_focus:
+        composer, link, parts = self.query_one(Composer), self._link, self._parts
+        if not composer.area.has_focus or self.has_class("-side"):
+            if parts is not None:
+                parts.leave_side()
+            self.remove_class("-zoomed")
             composer.focus()
         elif link is None:
             return
         elif link.state.run is not None:
-            self._do(link.cancel(), "Not cancelled")
+            self._cancel(link)
         elif link.state.queue.held:
-            self.run_worker(self._take_queue_back(link), exit_on_error=False)
+            self._ask(self._take_queue_back(link), "Not taken back")
+
+    def _cancel(self, link: "SessionLink") -> None:
+        self.query_one(KeyLine).cancelling()
+        self._ask(link.cancel(), "Not cancelled")
 
     async def _take_queue_back(self, link: "SessionLink") -> None:
-        from felan_tui.session.link import Refusal, words
-
-        try:
-            texts = await link.take_queue_back()
-        except Refusal as error:
-            toast(self.app, f"Not taken back: {words(error)}", "error")
-            return
-        if texts:
+        if texts := await link.take_queue_back():
             self.query_one(Composer).restore("\n\n".join(texts))
 
     def action_interrupt(self) -> None:
         """Ctrl+C: copy a selection; clear the draft; cancel; twice within two seconds quits."""
         now = time.monotonic()
         twice, self._last_interrupt = now - self._last_interrupt < QUIT_SECONDS, now
-        if selected := self.get_selected_text():
-            self.app.copy_to_clipboard(selected)
+        composer, link = self.query_one(Composer), self._link
+        if selected := self.get_selected_text() or composer.area.selected_text:
+            self._copy(selected)
             self.clear_selection()
-            toast(self.app, "Sent to the terminal's clipboard (OSC 52).")
+            composer.area.move_cursor(composer.area.cursor_location)
             self._last_interrupt = -QUIT_SECONDS
             return
-        composer, link = self.query_one(Composer), self._link
         if twice:
             self._quit()
         elif composer.clear_draft():
-            toast(self.app, "The draft is cleared; ↑ brings it back.")
+            self.say("The draft is cleared; ↑ brings it back.")
         elif link is not None and link.state.run is not None:
-            self._do(link.cancel(), "Not cancelled")
-            toast(self.app, "Cancelling. Ctrl+C once more quits.")
+            self._cancel(link)
+            self.say("Cancelling. Ctrl+C once more quits.")
         else:
-            toast(self.app, "Ctrl+C once more quits.")
+            self.say("Ctrl+C once more quits.")
 
     def action_quit(self) -> None:
         self._quit()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Ctrl+D is the composer's own key while there is text in it."""
+        """Keys that are a widget's own while it has the focus: Ctrl+D in a text, and paging in a pane."""
+        composer = self.query_one(Composer)
         if action == "quit":
-            composer = self.query_one(Composer)
             return composer.is_empty or not composer.area.has_focus
+        if action in ("page_up", "page_down"):
+            return self.focused is None or self.focused in (composer.area, self._view)
         return True
 
     def _quit(self) -> None:
@@ -312,13 +418,16 @@ class SessionScreen(Screen[None]):
             return
         from felan_tui.screens.quit import QuitScreen
 
-        self.app.push_screen(QuitScreen(reasons), self._leave)
+        if isinstance(self.home.screen, QuitScreen):
+            self._leave(True)
+        else:
+            self.home.push_screen(QuitScreen(reasons), self._leave)
 
     def _leave(self, sure: bool | None) -> None:
         from felan_tui.app import FelanApp
 
-        if sure and isinstance(self.app, FelanApp):
-            self.app.leave()
+        if sure and isinstance(self.home, FelanApp):
+            self.home.leave()
 
     async def action_toggle_panel(self) -> None:
         if self._parts is not None:
@@ -330,27 +439,30 @@ class SessionScreen(Screen[None]):
 
     def action_toggle_side(self) -> None:
         if self._parts is not None and not self._parts.toggle_side():
-            toast(self.app, "There is no document and no table.")
+            self.say("There is no document and no table.")
 
     def action_focus_transcript(self) -> None:
-        self.query_one(TranscriptView).focus()
+        if self._view is not None and self._view.display:
+            self._view.focus()
+        else:
+            self.say("There is nothing to read yet.")
 
     def action_page_up(self) -> None:
-        view = self.query_one(TranscriptView)
-        if view.scroll_offset.y == 0 and self._parts is not None:
-            self.run_worker(self._parts.older(), exclusive=True, group="older", exit_on_error=False)
-        view.scroll_page_up(animate=False)
+        if self._view is not None:
+            self._view.scroll_page_up(animate=False)
 
     def action_page_down(self) -> None:
-        self.query_one(TranscriptView).scroll_page_down(animate=False)
+        if self._view is not None:
+            self._view.scroll_page_down(animate=False)
 
     def action_follow(self) -> None:
-        self.query_one(TranscriptView).action_follow()
+        if self._view is not None:
+            self._view.action_follow()
 
     def action_help(self) -> None:
         from felan_tui.screens.help import HelpScreen
 
-        self.app.push_screen(HelpScreen())
+        self.home.push_screen(HelpScreen())
 
     def action_suspend(self) -> None:
-        self.app.action_suspend_process()
+        self.home.action_suspend_process()

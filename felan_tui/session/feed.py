@@ -1,7 +1,7 @@
 """Feed: the transcript's blocks, from a replica and its changes."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from felan_core.client.replica import Change, SessionReplica
@@ -30,42 +30,52 @@ class Feed:
         self._replica = replica
         self._me = me
         self._now = now
+        self._live: dict[str, set[str]] = {}
+        """The keys of what streams, by message."""
+        self._places: dict[str, Place] = {}
 
     def all(self) -> None:
-        """Everything that is known, anew: after attaching, and after a fresh snapshot."""
+        """Everything that is known, anew. What a reader had fetched from before that stays, in its place."""
         state = self._replica.state
         placed = [one for entry in state.entries for one in self._entry(entry)]
         for interaction in state.interactions.values():
             placed += self._ended(interaction)
-        self._view.set_blocks(placed)
+        first = min((entry.seq for entry in state.entries), default=0)
+        keep = {one.block.key for one in placed}
+        for key, (seq, _) in list(self._places.items()):
+            if seq >= first and key not in keep:
+                self._remove(key)
+        self._live.clear()
+        if self._places:
+            self._show(placed)
+        else:
+            self._places = {one.block.key: one.place for one in placed}
+            self._view.set_blocks(placed)
         for message, parts in self._replica.live_messages().items():
             for index, part in enumerate(parts):
-                self._view.append_text(
-                    stream_key(message, part.id), _KINDS[part.kind], part.text, (LIVE, index)
-                )
+                key = stream_key(message, part.id)
+                self._stream(message, key, part.kind, part.text, (LIVE, index))
         for stream in state.completion_only.values():
             self._incomplete(stream.message, stream.id)
 
-    def older(self) -> None:
+    def older(self, entries: Iterable[Entry]) -> None:
         """A page of history came in above."""
-        for entry in self._replica.state.entries:
-            for one in self._entry(entry):
-                if self._view.block(one.block.key) is None:
-                    self._view.put(*one)
+        self._show(one for entry in entries for one in self._entry(entry))
+        for interaction in self._replica.state.interactions.values():
+            self._show(self._ended(interaction))
 
     def take(self, change: Change) -> None:
         """One change."""
         match change.event:
             case None:
-                key = stream_key(change.message, change.stream)
-                self._view.append_text(key, _KINDS[change.kind], change.text, (LIVE, _number(change.stream)))
+                key, place = stream_key(change.message, change.stream), (LIVE, _number(change.stream))
+                self._stream(change.message, key, change.kind, change.text, place)
             case MessageCompleted() as event:
-                self._put(event.entry)
+                self._complete(event.entry)
             case ToolUpdated() as event:
-                self._put(event.tool)
+                self._complete(event.tool)
             case InteractionUpdated() as event:
-                for one in self._ended(event.interaction):
-                    self._view.put(*one)
+                self._show(self._ended(event.interaction))
             case StreamCompletionOnly() as event:
                 self._incomplete(event.stream.message, event.stream.id)
             case _:
@@ -75,33 +85,56 @@ class Feed:
         """A second passed: the times of running tools go on."""
         for entry in self._replica.state.entries.newest(32):
             if isinstance(entry, ToolEntry) and entry.state == "running":
-                self._put(entry)
+                self._show(self._entry(entry))
 
-    def _put(self, entry: Entry) -> None:
-        for one in self._entry(entry):
+    def _stream(self, message: str, key: str, kind: StreamKind, text: str, place: Place) -> None:
+        self._live.setdefault(message, set()).add(key)
+        self._places[key] = place
+        self._view.append_text(key, _KINDS[kind], text, place)
+
+    def _complete(self, entry: Entry) -> None:
+        """An entry is whole: what streamed of it and is no part of it goes."""
+        placed = self._entry(entry)
+        for key in self._live.pop(entry.id, set()) - {one.block.key for one in placed}:
+            self._remove(key)
+        self._show(placed)
+
+    def _show(self, placed: Iterable[Placed]) -> None:
+        for one in placed:
+            self._places[one.block.key] = one.place
             self._view.put(*one)
+
+    def _remove(self, key: str) -> None:
+        self._places.pop(key, None)
+        self._view.remove_block(key)
 
     def _entry(self, entry: Entry) -> list[Placed]:
         return entry_blocks(entry, me=self._me, now=self._now())
 
     def _ended(self, interaction: Interaction) -> list[Placed]:
         block = interaction_block(interaction, me=self._me)
-        return [] if block is None else [Placed(block, self._place(interaction))]
+        place = self._place(interaction) if block is not None else None
+        return [] if block is None or place is None else [Placed(block, place)]
 
-    def _place(self, interaction: Interaction) -> Place:
-        """After the tool call that asked, or after what had begun when it was asked."""
+    def _place(self, interaction: Interaction) -> Place | None:
+        """After the tool call that asked, or after what had begun when it was asked. None: that is in a
+        page of history that was not fetched.
+        """
         entries = self._replica.state.entries
         tool = entries.get(interaction.scope.tool or "")
         if tool is not None:
             return (tool.seq, 9)
         before = [entry.seq for entry in entries if entry.at <= interaction.created_at]
-        return (max(before, default=0), 9)
+        if before:
+            return (max(before), 9)
+        return None if self._replica.cursor else (0, 9)
 
     def _incomplete(self, message: str, stream: str) -> None:
         """The rest of a stream comes only with the whole message: no text is made up for it."""
         words = "A long message is coming; its text is shown when it is whole."
-        notice = NoticeBlock(stream_key(message, stream), "info", words)
-        self._view.put(notice, (LIVE, _number(stream)))
+        key = stream_key(message, stream)
+        self._live.setdefault(message, set()).add(key)
+        self._show([Placed(NoticeBlock(key, "info", words), (LIVE, _number(stream)))])
 
 
 def _number(stream: str) -> int:

@@ -9,7 +9,7 @@ from felan_core.client.replica import Change, SessionReplica
 from felan_core.client.transport import Transport
 from felan_core.protocol import UNSET, ProtocolError
 from felan_core.protocol import operations as op
-from felan_core.protocol.entries import MessageEntry
+from felan_core.protocol.entries import Entry, MessageEntry
 from felan_core.protocol.interactions import Interaction
 from felan_core.protocol.reducer import SessionState
 from felan_core.protocol.session import SessionRow
@@ -152,17 +152,19 @@ class SessionLink:
         read = await self.client.processes_read(self.state.root, params)
         return Output(b64decode(read.data), read.offset, read.next_offset, read.start, read.end, read.eof)
 
-    async def older(self) -> bool:
-        """Fetch the page of history before the oldest entry that is known. False when there is none."""
+    async def older(self) -> list[Entry]:
+        """Fetch the page of history before the oldest entry that is known; none where that is the first."""
         cursor = self.replica.cursor
         if cursor is UNSET:
-            return False
+            return []
         page = await self.client.history(self.id, op.HistoryParams(cursor=cursor))
-        for entry in page.items:
-            if self.state.entries.get(entry.id) is None:
-                self.state.entries.put(entry)
+        if self.replica.cursor != cursor:
+            return []  # a fresh snapshot came meanwhile: its own history counts
+        new = [entry for entry in page.items if self.state.entries.get(entry.id) is None]
+        for entry in new:
+            self.state.entries.put(entry)
         self.replica.cursor = page.next_cursor
-        return bool(page.items)
+        return new
 
 
 async def connect(

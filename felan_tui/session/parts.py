@@ -5,14 +5,13 @@ Changes are collected and drawn at most once a frame; text goes to the transcrip
 
 from typing import TYPE_CHECKING, Literal
 
-from textual.strip import Strip
-
 from felan_core.client.replica import Change
+from felan_core.protocol.base import UNSET
 from felan_core.protocol.elements import StatusElement, ViewElement
+from felan_core.protocol.entries import ToolEntry
 from felan_core.protocol.events import (
     CatalogUpdated,
     InteractionUpdated,
-    MessageCompleted,
     PresentationRemoved,
     PresentationUpdated,
     ProcessUpdated,
@@ -21,20 +20,21 @@ from felan_core.protocol.events import (
     RunStarted,
     SessionClosed,
     SessionUpdated,
-    ToolUpdated,
 )
 from felan_core.protocol.reducer import OPEN_STATES
-from felan_tui.bars import HeaderLine, PointerBar, QueueLines, RunLine
+from felan_tui.bars import HeaderLine, PointerBar, QueueLines
+from felan_tui.bars.keys import KeyLine
 from felan_tui.cards.card import Surroundings
 from felan_tui.cards.stack import CardStack
 from felan_tui.composer import Composer
 from felan_tui.elements.area import ElementArea
 from felan_tui.elements.host import is_host_element
 from felan_tui.panel import ProcessPanel
+from felan_tui.session.documents import drawn_document
 from felan_tui.session.feed import Feed
 from felan_tui.session.link import NAME, Refusal, SessionLink, words
-from felan_tui.text.widgets import toast
-from felan_tui.transcript.view import TranscriptView
+from felan_tui.session.shown import tool_process
+from felan_tui.session.transcript import SessionTranscript
 
 if TYPE_CHECKING:
     from felan_tui.screens.session import SessionScreen
@@ -52,9 +52,8 @@ _TOUCHES: dict[type, tuple[str, ...]] = {
     PresentationUpdated: ("elements",),
     PresentationRemoved: ("elements",),
     ProcessUpdated: ("processes", "counts"),
-    MessageCompleted: (),
-    ToolUpdated: (),
 }
+_ALL = frozenset(one for touched in _TOUCHES.values() for one in touched)
 
 
 class Parts:
@@ -63,53 +62,77 @@ class Parts:
     def __init__(self, screen: "SessionScreen", link: SessionLink) -> None:
         self.link = link
         self._screen = screen
-        self._feed = Feed(screen.query_one(TranscriptView), link.replica, me=NAME)
+        self.view = SessionTranscript()
+        self._feed = Feed(self.view, link.replica, me=NAME)
         self.cards = CardStack(around=Surroundings(me=link.me, key=CARD_KEY))
         self._above = ElementArea("above", "transcript")
-        self._side = ElementArea("side", id="side", render_markdown=self._markdown)
+        self._side = ElementArea("side", id="side", render_markdown=drawn_document(screen))
         self._panel: ProcessPanel | None = None
         self._dirty: set[str] = set()
         self._waiting = False
-        self._connection = ("embedded", "muted")
+        self._lost = False
         self._side_closed = False
-
-    def _markdown(self, text: str, width: int) -> list[Strip]:
-        """A document's text as strips, in the look of the theme that is on."""
-        from felan_tui.transcript.look import look_from_theme
-        from felan_tui.transcript.markdown import markdown_rows
-
-        look = look_from_theme(self._screen.app.theme_variables)
-        return [Strip(row).adjust_cell_length(width) for row in markdown_rows(text, width, look)]
+        self._welcomes = True
+        self._known_waiting: set[str] = set()
 
     async def build(self) -> None:
         """Put up the widgets that only an attached session needs, and show all of it."""
         left = self._screen.query_one("#left")
-        await left.mount(self.cards, self._above)
-        await self._screen.query_one("#middle").mount(self._side)
+        with self._screen.home.batch_update():
+            await left.mount(self.view, before="#new-below")
+            await left.mount(self.cards, self._above)
+            await self._screen.query_one("#middle").mount(self._side)
         self.all()
         self._screen.set_interval(1.0, self._feed.tick)
 
     def all(self) -> None:
         """Show everything anew: after attaching, and after a fresh snapshot."""
         self._feed.all()
-        self._touch({one for touched in _TOUCHES.values() for one in touched})
+        self._greet()
+        self._touch(_ALL)
 
     def take(self, change: Change) -> None:
         """One change of the replica."""
         self._feed.take(change)
-        if change.event is not None:
-            self._touch(set(_TOUCHES.get(type(change.event), ())))
+        self._greet()
+        match change.event:
+            case None:
+                return
+            case RunEnded() as event:
+                message = event.error.message if event.error is not UNSET else ""
+                self._screen.query_one(KeyLine).ended(event.outcome, message)
+            case _:
+                pass
+        self._touch(frozenset(_TOUCHES.get(type(change.event), ())))
 
     def lost(self, reason: str) -> None:
-        """The host is gone."""
-        self._connection = ("host is gone", "error")
-        self._touch({"counts"})
+        """The host is gone: what is shown stays, and nothing that needs the host is promised."""
+        self._lost = True
+        self._touch(_ALL)
 
     def keep(self) -> None:
         """The app ends."""
         self.cards.keep_drafts()
 
-    def _touch(self, parts: set[str]) -> None:
+    @property
+    def can_answer(self) -> bool:
+        """Whether a question waits for an answer."""
+        return self.cards.waiting > 0
+
+    @property
+    def has_side(self) -> bool:
+        """Whether there is something for the side pane."""
+        return bool(self._side.shown)
+
+    def _greet(self) -> None:
+        """What to do first is said for as long as there is nothing to read."""
+        empty = not self.view.blocks_known
+        if self.view.display == empty or self._welcomes != empty:
+            self._welcomes = empty
+            self._screen.query_one("#welcome").display = empty
+            self.view.display = not empty
+
+    def _touch(self, parts: frozenset[str]) -> None:
         self._dirty |= parts
         if self._dirty and not self._waiting:
             self._waiting = True
@@ -121,12 +144,11 @@ class Parts:
         state = self.link.state
         if "header" in dirty:
             self._screen.query_one(HeaderLine).show(state.header)
-        if "run" in dirty:
-            self._screen.query_one(RunLine).show(state.run, state.header.state)
         if "queue" in dirty:
             self._screen.query_one(QueueLines).show(state.queue, NAME)
         if "cards" in dirty:
             self.cards.show(state.interactions.values())
+            self._ring()
         if "elements" in dirty:
             await self._draw_elements()
         if "processes" in dirty and self._panel is not None:
@@ -137,13 +159,30 @@ class Parts:
             composer = self._screen.query_one(Composer)
             composer.enter_verb = self.link.verb
             composer.set_commands([(one.name, one.description or "") for one in state.catalogue.commands])
+        self.draw_keys()
+
+    def draw_keys(self) -> None:
+        """The run, and the keys that do something now."""
+        state, line = self.link.state, self._screen.query_one(KeyLine)
+        run = None if self._lost else state.run
+        line.show(run, "waiting" if self.can_answer else state.header.state)
 
     def _draw_counts(self) -> None:
         state, bar = self.link.state, self._screen.query_one(PointerBar)
         running = sum(row.state == "running" for row in state.processes.values())
         waiting = sum(one.state in OPEN_STATES for one in state.interactions.values())
         bar.show_counts(processes=running, waiting=waiting)
-        bar.show_connection(self._connection[0], "error" if self._connection[1] == "error" else "muted")
+        if self._lost:
+            bar.show_connection("host is gone", "error")
+        else:
+            bar.show_connection("embedded")
+
+    def _ring(self) -> None:
+        """A new question rings where the person looks elsewhere."""
+        waiting = {one.id for one in self.link.state.interactions.values() if one.state == "waiting"}
+        if waiting - self._known_waiting and not self._screen.home.app_focus:
+            self._screen.home.bell()
+        self._known_waiting = waiting
 
     async def _draw_elements(self) -> None:
         elements = self.link.state.presentation
@@ -157,36 +196,84 @@ class Parts:
         await self._side.show(shown)
         if not self._side.shown or set(self._side.shown) - before:
             self._side_closed = False
-        self._side.display = bool(self._side.shown) and not self._side_closed
+        self.place_side()
 
     # --- panes ---
 
+    def place_side(self) -> None:
+        """Show the side pane where there is something in it. A narrow screen shows it only when asked to."""
+        shown = bool(self._side.shown) and not self._side_closed
+        whole = self._screen.has_class("-side")
+        narrow = self._screen.has_class("-narrow")
+        self._side.display = whole or (shown and not narrow)
+        if whole and not self._side.shown:
+            self.leave_side()
+
     def toggle_side(self) -> bool:
-        """Show or hide the side pane. False when it would be empty."""
+        """Show or hide the side pane, which takes a narrow screen whole. False when it would be empty."""
         if not self._side.shown:
             return False
-        self._side_closed = bool(self._side.display)
-        self._side.display = not self._side_closed
+        if self._screen.has_class("-narrow"):
+            if self._screen.has_class("-side"):
+                self.leave_side()
+            else:
+                self._screen.add_class("-side")
+                self.place_side()
+                self._focus_side()
+        elif self._side.display and not self._inside(self._side):
+            self._focus_side()
+        else:
+            self._side_closed = bool(self._side.display)
+            self.place_side()
+            if self._side_closed:
+                self._screen.query_one(Composer).focus()
+            else:
+                self._focus_side()
         return True
+
+    def leave_side(self) -> None:
+        """Back from a side pane that took the screen."""
+        if self._screen.has_class("-side"):
+            self._screen.remove_class("-side")
+            self._side.display = not self._screen.has_class("-narrow") and not self._side_closed
+
+    def _focus_side(self) -> None:
+        target = next((one for one in self._side.query("DocumentView, ViewPanel") if one.focusable), None)
+        if target is not None:
+            target.focus()
+
+    def _inside(self, pane: ElementArea) -> bool:
+        focused = self._screen.focused
+        return focused is not None and pane in focused.ancestors_with_self
 
     async def _ensure_panel(self) -> ProcessPanel:
         if self._panel is None:
             self._panel = ProcessPanel()
+            self._panel.display = False
             self._panel.attach(self.link)
             await self._screen.mount(self._panel, after="#middle")
             self._panel.set_processes(list(self.link.state.processes.values()))
         return self._panel
 
-    async def show_panel(self, *, select: str | None = None) -> None:
+    async def show_panel(self, *, select: str | None = None, focus: bool = False) -> None:
         """Show the process panel, with one process selected."""
         panel = await self._ensure_panel()
         panel.set_processes(list(self.link.state.processes.values()))
         if select is not None:
             panel.select(select)
         panel.display = True
+        if focus:
+            panel.focus()
+
+    async def show_process_of(self, key: str) -> None:
+        """Show the process that a tool call of the transcript runs, if it does."""
+        entry = self.link.state.entries.get(key)
+        process = tool_process(entry) if isinstance(entry, ToolEntry) else None
+        if process is not None:
+            await self.show_panel(select=process, focus=True)
 
     async def toggle_panel(self) -> None:
-        """Show or hide the process panel; shown, it has the focus."""
+        """Show the process panel and go there; or hide it."""
         panel = await self._ensure_panel()
         self._screen.remove_class("-zoomed")
         panel.display = not panel.display
@@ -216,24 +303,31 @@ class Parts:
     async def older(self) -> None:
         """Fetch older history above what is shown."""
         try:
-            if await self.link.older():
-                self._feed.older()
+            if entries := await self.link.older():
+                self._feed.older(entries)
         except Refusal as error:
-            toast(self._screen.app, f"Older history was not fetched: {words(error)}", "error")
+            if not self._lost:
+                self._screen.say(f"Older history was not fetched: {words(error)}", "error")
 
     def what_would_end(self) -> list[str]:
         """What a quit would stop, a line each."""
         state = self.link.state
         reasons: list[str] = []
+        if self._lost:
+            return reasons
         if state.run is not None:
             reasons.append("a turn is running; it ends as interrupted")
         open_ones = [one for one in state.interactions.values() if one.state == "waiting"]
         kept = sum(one.deferrable for one in open_ones)
         if kept:
-            reasons.append(f"{kept} question{'s' if kept > 1 else ''} wait; still answerable for 30 minutes")
+            reasons.append(f"{_count(kept, 'question')} still answerable for 30 minutes")
         if len(open_ones) > kept:
-            reasons.append(f"{len(open_ones) - kept} question(s) wait and would be cancelled")
+            reasons.append(f"{_count(len(open_ones) - kept, 'question')} would be cancelled")
         running = sum(row.state == "running" for row in state.processes.values())
         if running:
-            reasons.append(f"{running} process{'es' if running > 1 else ''} would be stopped")
+            reasons.append(f"{_count(running, 'process', 'processes')} would be stopped")
         return reasons
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
