@@ -12,8 +12,10 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, cast
 import msgspec
 
 from felan_core.protocol.base import LIMITS, Json, JsonObject, as_list, as_object
+from felan_core.protocol.checks import check_entries, weight
 from felan_core.protocol.errors import ProtocolError, invalid
 from felan_core.protocol.plain import plain
+from felan_core.protocol.problems import Problem, short
 
 Effect = Literal["screen", "host", "session", "agent"]
 """Where an option takes effect: the ``screen`` at once, the ``host`` at its next use, the next ``session``,
@@ -132,7 +134,7 @@ class MapSetting(msgspec.Struct, frozen=True):
                 return f"knows only {', '.join(self.names)}"
             found = self.of.problem(item)
             if found is not None:
-                return f"member {name[:40]!r} {found}"
+                return f"member {short(name)!r} {found}"
         return None
 
     def schema(self) -> JsonObject:
@@ -318,7 +320,7 @@ def check_config_values(
     if members is None:
         raise invalid("values: not an object")
     for name, value in members.items():
-        where = f"values[{name[:64]!r}]"
+        where = f"values.{short(name)}"
         setting = _setting(name, extensions, "values")
         if in_session and not name.startswith(EXTENSION_PREFIX):
             raise invalid(f"{where}: a session takes extensionConfig.* alone")
@@ -355,15 +357,18 @@ def _unknown(name: str, extensions: Mapping[str, SettingType], where: str) -> Pr
     from difflib import get_close_matches  # at the first refusal alone
 
     # Cut first: a name may be long, and the comparison is quadratic.
-    short = name[:64]
-    near = get_close_matches(short, [*CONFIG_OPTIONS, *extensions], 1, cutoff=0.0)
+    near = get_close_matches(name[:64], [*CONFIG_OPTIONS, *extensions], 1, cutoff=0.0)
     hint = f"; the nearest is {near[0]}" if near else ""
-    return invalid(f"{where}: no option is named {short!r}{hint}")
+    return invalid(f"{where}: no option is named {short(name)!r}{hint}")
 
 
 def _bounds_problem(value: Json) -> str | None:
-    if len(msgspec.json.encode(value)) > LIMITS.structured_bytes:
+    if weight(value) > LIMITS.structured_bytes:
         return f"more than {LIMITS.structured_bytes} bytes"
+    try:
+        check_entries(value, LIMITS.structured_entries)
+    except Problem as problem:
+        return problem.rule
     return None
 
 

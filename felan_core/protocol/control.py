@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from felan_core.protocol.base import (
     CONTROL_VERSION,
+    LIMITS,
     UNSET,
     Id,
     Json,
@@ -20,8 +21,10 @@ from felan_core.protocol.base import (
 )
 from felan_core.protocol.errors import ErrorBody, ProtocolError, invalid
 from felan_core.protocol.operations import ClientInfo, Target
-from felan_core.protocol.plain import convert, plain
+from felan_core.protocol.plain import plain
+from felan_core.protocol.problems import Problem, short
 from felan_core.protocol.session import Lifecycle
+from felan_core.protocol.validate import parse_schema
 
 Version = Annotated[int, Meta(ge=1, le=2**53 - 1)]
 Versions = Annotated[list[Version], Meta(min_length=1, max_length=16)]
@@ -48,6 +51,11 @@ class ControlRequest(Wire, frozen=True, kw_only=True, forbid_unknown_fields=True
     target: Target
     mode: Maybe[Literal["drain", "force"]] = UNSET
 
+    def verify(self) -> None:
+        """``status`` takes no mode."""
+        if self.command == "status" and self.mode is not UNSET:
+            raise Problem(".mode", "status takes none")
+
 
 class Binary(Wire, frozen=True, kw_only=True):
     """The program that runs as the host."""
@@ -64,10 +72,17 @@ class ControlResponse(Wire, frozen=True, kw_only=True):
     outcome: Literal["accepted", "rejected", "indeterminate"]
     protocol_versions: Versions
     binary: Binary
-    root: Annotated[str, Meta(min_length=1, max_length=256 * 1024, extra={"bytes": 256 * 1024})]
+    root: Annotated[str, Meta(min_length=1, max_length=LIMITS.text_bytes)]
     instance: Id
     lifecycle: Lifecycle
     error: Maybe[ErrorBody] = UNSET
+
+    def verify(self) -> None:
+        """An error goes with every outcome but accepted."""
+        if self.outcome == "accepted" and self.error is not UNSET:
+            raise Problem(".error", "an accepted response has none")
+        if self.outcome != "accepted" and self.error is UNSET:
+            raise Problem(".error", "is required")
 
 
 class ProductionTarget(Wire, tag_field="kind", tag="production", frozen=True, kw_only=True):
@@ -82,6 +97,11 @@ class NamespaceTarget(Wire, tag_field="kind", tag="namespace", frozen=True, kw_o
     """A named host that is isolated from every other. ``production`` is no name for one."""
 
     name: Namespace
+
+    def verify(self) -> None:
+        """``production`` is the other kind."""
+        if self.name == "production":
+            raise Problem(".name", "production is not the name of an isolated namespace")
 
 
 DaemonTarget = Union[ProductionTarget, NamespaceTarget]
@@ -106,7 +126,7 @@ def parse_bootstrap_hello(raw: Json) -> BootstrapHello:
     for name in ("protocolVersions", "client", "target"):
         if name in params:
             picked[name] = params[name]
-    return convert(picked, BootstrapHello, "hello")
+    return parse_schema(BootstrapHello, picked, "")
 
 
 def parse_control_request(raw: Json) -> ControlRequest:
@@ -120,14 +140,11 @@ def parse_control_request(raw: Json) -> ControlRequest:
     if target is not None:
         for name in target:
             if name not in ("namespace", "instance", "root"):
-                raise invalid(f"target: no member is named {name[:40]!r}")
+                raise invalid(f"target.{short(name)}: no member of this name is taken")
     for name in value:
         if name not in ("control", "id", "command", "mode", "target"):
-            raise invalid(f"control request: no member is named {name[:40]!r}")
-    request = convert(value, ControlRequest, "control request")
-    if request.command == "status" and request.mode is not UNSET:
-        raise invalid("mode: status takes none")
-    return request
+            raise invalid(f"{short(name)}: no member of this name is taken")
+    return parse_schema(ControlRequest, value, "")
 
 
 def parse_control_response(raw: Json) -> ControlResponse:
@@ -135,12 +152,7 @@ def parse_control_response(raw: Json) -> ControlResponse:
 
     Raises ``ProtocolError`` as ``parse_control_request``.
     """
-    response = convert(_controlled(raw), ControlResponse, "control response")
-    if (response.outcome == "accepted") != (response.error is UNSET):
-        raise invalid(
-            "error: an accepted response has none" if response.error is not UNSET else "error: is required"
-        )
-    return response
+    return parse_schema(ControlResponse, _controlled(raw), "")
 
 
 def is_control(raw: Json) -> bool:
@@ -175,12 +187,9 @@ def parse_daemon_target(value: Json) -> DaemonTarget:
         raise invalid("target: not an object")
     match members.get("kind"):
         case "production":
-            return convert(members, ProductionTarget, "target")
+            return parse_schema(ProductionTarget, members, "target")
         case "namespace":
-            target = convert(members, NamespaceTarget, "target")
-            if target.name == "production":
-                raise invalid("target.name: production is not the name of an isolated namespace")
-            return target
+            return parse_schema(NamespaceTarget, members, "target")
         case _:
             raise invalid("target.kind: production or namespace is required")
 

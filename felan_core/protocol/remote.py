@@ -20,7 +20,9 @@ from felan_core.protocol.catalogue import OPERATION_CATALOG, parse_operation_par
 from felan_core.protocol.entries import AutomationOrigin, ChannelOrigin, WebOrigin
 from felan_core.protocol.errors import ProtocolError, invalid
 from felan_core.protocol.operations import CreateParams
-from felan_core.protocol.plain import convert, plain
+from felan_core.protocol.plain import plain
+from felan_core.protocol.problems import Problem, short
+from felan_core.protocol.validate import parse_schema
 
 REMOTE_FEATURES: Final = ("sessions.create.session-id", "sessions.create.instructions")
 """The features that this version knows. A host says which it has; a reader ignores the others."""
@@ -39,11 +41,7 @@ REMOTE_OPERATIONS: Final = (
 
 AutomationSource = Annotated[
     str,
-    Meta(
-        min_length=1,
-        max_length=LIMITS.automation_source_bytes,
-        extra={"bytes": LIMITS.automation_source_bytes},
-    ),
+    Meta(min_length=1, max_length=LIMITS.automation_source_bytes),
 ]
 # (?!\n): $ also stands before a newline at the end, and the whole string must match.
 ChannelProvider = Annotated[
@@ -94,6 +92,20 @@ class RemoteCommandRow(Wire, frozen=True, kw_only=True):
     automation: Maybe[Automation] = UNSET
     channel: Maybe[Channel] = UNSET
 
+    def verify(self) -> None:
+        """Exactly one provenance; a session where the operation's scope says so."""
+        if self.automation is not UNSET and self.channel is not UNSET:
+            raise Problem(".channel", "automation or a channel, not both")
+        if self.automation is not UNSET and self.requester is not UNSET:
+            raise Problem(".requester", "an automation has none")
+        if self.automation is UNSET and self.channel is UNSET and self.requester is UNSET:
+            raise Problem("", "one of requester, automation and channel is required")
+        scoped = OPERATION_CATALOG[self.op].scope != "host"
+        if scoped and self.session is UNSET:
+            raise Problem(".session", f"{self.op} needs one")
+        if not scoped and self.session is not UNSET:
+            raise Problem(".session", f"{self.op} takes none")
+
     @property
     def origin(self) -> Union[WebOrigin, AutomationOrigin, ChannelOrigin]:
         """The origin that the host keeps on the run, the queue items and the messages of this command."""
@@ -127,9 +139,9 @@ def parse_remote_operation(value: Json) -> RemoteOperation:
     if params is None:
         raise invalid("params: an object is required")
     if op not in REMOTE_OPERATIONS:
-        raise ProtocolError("unsupported_operation", f"op: {op[:64]!r} is not a remote operation")
+        raise ProtocolError("unsupported_operation", f"op: {short(op)!r} is not a remote operation")
     if op == "sessions.create":
-        return RemoteOperation(op, convert(params, RemoteCreateParams, "params"))
+        return RemoteOperation(op, parse_schema(RemoteCreateParams, params, "params"))
     return RemoteOperation(op, parse_operation_params(op, params))
 
 
@@ -139,19 +151,7 @@ def parse_remote_command_row(value: Json) -> RemoteCommandRow:
     if members is None:
         raise invalid("row: not an object")
     parse_remote_operation({name: members[name] for name in ("op", "params") if name in members})
-    row = convert(members, RemoteCommandRow, "row")
-    if row.automation is not UNSET and row.channel is not UNSET:
-        raise invalid("row.channel: automation or a channel, not both")
-    if row.automation is not UNSET and row.requester is not UNSET:
-        raise invalid("row.requester: an automation has none")
-    if row.automation is UNSET and row.channel is UNSET and row.requester is UNSET:
-        raise invalid("row: one of requester, automation and channel is required")
-    scoped = OPERATION_CATALOG[row.op].scope != "host"
-    if scoped and row.session is UNSET:
-        raise invalid(f"row.session: {row.op} needs one")
-    if not scoped and row.session is not UNSET:
-        raise invalid(f"row.session: {row.op} takes none")
-    return row
+    return parse_schema(RemoteCommandRow, members, "row")
 
 
 def known_features(features: list[str]) -> tuple[str, ...]:
