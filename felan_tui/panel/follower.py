@@ -67,6 +67,7 @@ class Follower:
         self._frame = self._breath = clock()
         self._work = 0.0
         self._bytes = 0
+        self._stopped = False
         self.ended = False
         self.trouble = ""
         self.retry_at = 0.0
@@ -83,6 +84,12 @@ class Follower:
         else:
             self._shown.clear()
 
+    def stop(self) -> None:
+        """Nothing is put into the log from now on. A cancelled task may get its piece nevertheless, when both
+        come at once.
+        """
+        self._stopped = True
+
     def go_on(self) -> None:
         """Looks again whether the log has room."""
         self._room.set()
@@ -93,16 +100,20 @@ class Follower:
         begun = offset > 0
         wait = 0
         failed = 0
-        while not self.ended:
+        while not (self.ended or self._stopped):
             await self._shown.wait()
             await self._until_room()
             asked = self._clock()
             try:
                 piece = await self._source.read(self._process, offset, wait)
             except Exception as error:  # whatever the source raises is told, and tried again
+                if self._stopped:
+                    return
                 failed += 1
                 await self._failed(error, failed)
                 continue
+            if self._stopped:
+                return
             wait = WAIT_MS
             if failed:
                 failed, self.trouble = 0, ""
@@ -114,7 +125,7 @@ class Follower:
             begun = True
             await self._take(piece)
             offset = piece.next_offset
-            if piece.eof:
+            if piece.eof and not self._stopped:
                 self.log.finish()
                 self.ended = True
                 self._changed()
@@ -143,6 +154,8 @@ class Follower:
     async def _take(self, piece: Piece) -> None:
         at = piece.offset
         for part in slices(piece.data):
+            if self._stopped:
+                return
             began = self._clock()
             self.log.feed(part, at)
             self._changed()

@@ -237,7 +237,7 @@ class ProcessPanel(Container):
     def _follow(self) -> None:
         """Reads on where the log ends."""
         if self._follower is not None:
-            self._follower.show(False)
+            self._follower.stop()
             self._follower = None
         if self._reading is not None:
             self._reading.cancel()

@@ -179,3 +179,14 @@ async def test_no_more_is_taken_in_a_frame_than_its_share() -> None:
     await reading.done()
     pauses = [seconds for seconds in reading.sleeps.slept if seconds > 0]
     assert len(pauses) >= 2
+
+
+async def test_a_follower_that_was_stopped_adds_nothing_even_if_its_piece_still_comes() -> None:
+    source = Source()
+    source.write("p", b"one\n")
+    reading = Reading(source)
+    await reading.until(lambda: len(source.reads) == 2)
+    reading.follower.stop()
+    source.write("p", b"two\n")
+    await reading.done()
+    assert (reading.log.end, reading.log.next_offset, reading.follower.ended) == (1, 4, False)
