@@ -1,7 +1,8 @@
 """Fetch the real agents that the `agents` tests talk to, pinned, into `.agents/` (`make test-agents`).
 
-Both are single native programs in npm packages, one package a platform, so that neither needs Node to run.
-Nothing is fetched twice. `program(NAME)` tells a test where the program is, or None if it was never fetched.
+All are single native programs in npm packages, one package or version a platform, so that none needs Node
+to run. Nothing is fetched twice. `program(NAME)` tells a test where the program is, or None if it was never
+fetched.
 """
 
 import platform
@@ -23,11 +24,15 @@ class RealAgent:
     version: str
     binary: str
     wants_avx2: bool = False
+    tag: str = ""
+    """What npm adds to the version where one package has a version a platform."""
 
 
 AGENTS = {
     "opencode": RealAgent("opencode-{platform}", "1.18.33", "bin/opencode", wants_avx2=True),
     "codex": RealAgent("@zed-industries/codex-acp-{platform}", "0.16.0", "bin/codex-acp"),
+    "claude-code": RealAgent("@anthropic-ai/claude-code-{platform}", "2.1.332", "claude"),
+    "codex-cli": RealAgent("@openai/codex", "0.171.0", "vendor/*/bin/codex", tag="-{platform}"),
 }
 
 
@@ -50,8 +55,8 @@ def package_of(agent: RealAgent) -> str:
 def program(name: str, agents_dir: Path = AGENTS_DIR) -> Path | None:
     """Where the fetched agent's program is, or None."""
     agent = AGENTS[name]
-    path = agents_dir / f"{name}-{agent.version}" / "node_modules" / package_of(agent) / agent.binary
-    return path if path.is_file() else None
+    package = agents_dir / f"{name}-{agent.version}" / "node_modules" / package_of(agent)
+    return next((path for path in sorted(package.glob(agent.binary)) if path.is_file()), None)
 
 
 def fetch(name: str, agents_dir: Path = AGENTS_DIR) -> Path:
@@ -73,7 +78,8 @@ def fetch(name: str, agents_dir: Path = AGENTS_DIR) -> Path:
         "--no-update-notifier",
         "--loglevel=error",
     ]
-    subprocess.run([npm, "install", *quiet, f"{package_of(agent)}@{agent.version}"], cwd=folder, check=True)
+    version = agent.version + agent.tag.format(platform=npm_platform(wants_avx2=agent.wants_avx2))
+    subprocess.run([npm, "install", *quiet, f"{package_of(agent)}@{version}"], cwd=folder, check=True)
     if (there := program(name, agents_dir)) is None:
         raise FileNotFoundError(f"{package_of(agent)}@{agent.version} has no {agent.binary}")
     return there

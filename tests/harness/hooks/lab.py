@@ -1,0 +1,238 @@
+"""One agent with a home of its own, the installer's hooks in it, and a model on the loopback.
+
+Nothing of it leaves the folder that it is given, and everything that would leave the machine goes to a proxy
+that is not there.
+"""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from felan_core.pointer.install.jsonfile import parse
+from felan_core.pointer.install.trust import definition_hash, file_name, key
+from tests.harness.hooks.model import HookModel
+
+ROOT = Path(__file__).resolve().parents[3]
+EVENTS = ("UserPromptSubmit", "SessionStart", "PreCompact")
+RECORDER = Path(__file__).with_name("recorder.py")
+DUMMY_KEY = "sk-dummy-000000000000000000000000"
+MARKER = re.compile("TASK_POINTER_V2(_BOOTSTRAP)?\nstatus: ")
+
+
+@dataclass(frozen=True)
+class Context:
+    """A pointer's context as the model got it."""
+
+    text: str
+
+    @property
+    def bootstrap(self) -> bool:
+        return self.text.startswith("TASK_POINTER_V2_BOOTSTRAP\n")
+
+    def __getitem__(self, name: str) -> str:
+        """The value of a header line."""
+        head = f"{name}: "
+        return next(line.removeprefix(head) for line in self.text.splitlines() if line.startswith(head))
+
+    def at(self) -> tuple[str, str, int]:
+        """(session id, status, revision)"""
+        return self["session_id"], self["status"], int(self["revision"])
+
+    def request(self, task_id: str, text: str) -> dict[str, Any]:
+        """The request template, filled in as an agent would."""
+        return {**json.loads(self["request"]), "task_id": task_id, "pointer_text": text}
+
+
+class Lab:
+    """`name` as the installer knows the agent; `program` is its binary."""
+
+    def __init__(self, name: str, program: Path, folder: Path, model: HookModel) -> None:
+        self.name = name
+        self.program = str(program)
+        self.model = model
+        self.folder = folder
+        for each in ("home", "configuration", "project", "records", "tmp", "felan"):
+            (folder / each).mkdir(parents=True)
+        self.project = folder / "project"
+        self.configuration = folder / "configuration"
+        self.state_root = folder / "state root"
+        subprocess.run(["git", "init", "-q", str(self.project)], check=True)
+        nowhere = "http://127.0.0.1:9"
+        self.env = {
+            "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+            "LANG": "C.UTF-8",
+            "TERM": "xterm-256color",
+            "SHELL": "/bin/sh",
+            "HOME": str(folder / "home"),
+            "TMPDIR": str(folder / "tmp"),
+            "HTTP_PROXY": nowhere,
+            "HTTPS_PROXY": nowhere,
+            "NO_PROXY": "127.0.0.1,localhost",
+        }
+        self._requests = 0
+        self._records: set[str] = set()
+        recorder = shlex.join([sys.executable, "-I", "-S", str(RECORDER), str(folder / "records")])
+        handler = {"type": "command", "command": recorder, "timeout": 30}
+        self.settings = self.configuration / ("settings.json" if name == "claude-code" else "hooks.json")
+        self.settings.write_text(json.dumps({"hooks": {event: [{"hooks": [handler]}] for event in EVENTS}}))
+        self.felan("install", "--agent", name, "--state-root", str(self.state_root), "--apply")
+
+    def felan(self, *arguments: str, check: bool = True) -> Any:
+        """`felan pointer ARGUMENTS --json` with this lab's folders; what it says."""
+        home = [] if "--rollback" in arguments else ["--home", str(self.configuration)]
+        done = subprocess.run(
+            [sys.executable, "-m", "felan_tui.cli.main", "pointer", *arguments, *home, "--json"],
+            cwd=ROOT,
+            env={**self.env, "FELAN_DATA_DIR": str(self.folder / "felan")},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0 or not check, done
+        return json.loads(done.stdout)
+
+    def doctor(self) -> dict[str, Any]:
+        return self.felan("doctor", "--agent", self.name, check=False)[0]
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """The agent with these arguments, to its end."""
+        done = subprocess.run(
+            [self.program, *arguments],
+            cwd=self.project,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done
+        return done
+
+    def events(self) -> list[tuple[str, str]]:
+        """(event, source or trigger) of the hooks that ran since this was last asked, in order."""
+        return [
+            (one["hook_event_name"], one.get("source") or one.get("trigger") or "") for one in self.given()
+        ]
+
+    def given(self) -> list[dict[str, Any]]:
+        """What the agent gave to the hooks that ran since this was last asked, in order."""
+        files = sorted(
+            path for path in (self.folder / "records").glob("*.json") if path.name not in self._records
+        )
+        self._records |= {path.name for path in files}
+        return [json.loads(path.read_bytes()) for path in files]
+
+    def contexts(self) -> list[Context]:
+        """The contexts in the requests since this was last asked, each once."""
+        found: dict[str, Context] = {}
+        for request in self.model.requests[self._requests :]:
+            for text in request.texts():
+                starts = [match.start() for match in MARKER.finditer(text)]
+                for start, end in pairwise([*starts, len(text)]):
+                    found.setdefault(text[start:end], Context(text[start:end]))
+        self._requests = len(self.model.requests)
+        return list(found.values())
+
+    def newest(self, session: str) -> Context:
+        """Of the contexts since this was last asked, the session's with the highest revision."""
+        found = [one for one in self.contexts() if one["session_id"] == session]
+        return max(found, key=lambda one: int(one["revision"]))
+
+    def publish(self, context: Context, task_id: str, text: str) -> dict[str, Any]:
+        """What an agent does with a context: its own publisher line, its own template."""
+        done = subprocess.run(
+            ["/bin/sh", "-c", context["publisher"]],
+            cwd=self.project,
+            env=self.env,
+            input=json.dumps(context.request(task_id, text)),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        return json.loads(done.stdout)
+
+    def hook(self, event: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+        """The installed command, called as the agent calls it."""
+        groups = json.loads(self.settings.read_bytes())["hooks"][event["hook_event_name"]]
+        command = groups[-1]["hooks"][0]["command"]
+        return subprocess.run(
+            ["/bin/sh", "-c", command],
+            cwd=self.project,
+            env=self.env,
+            input=json.dumps(event),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    def state(self, session: str) -> dict[str, Any]:
+        return json.loads((self.state_root / session / "state.json").read_bytes())
+
+    def at(self, session: str) -> tuple[str, int]:
+        """(status, revision) of a session."""
+        state = self.state(session)
+        return state["status"], state["revision"]
+
+    def sessions(self) -> set[str]:
+        found = self.state_root.iterdir() if self.state_root.is_dir() else ()
+        return {path.name for path in found if not path.name.startswith(".")}
+
+
+def claude_environment(lab: Lab) -> None:
+    """What Claude Code needs to talk to the lab's model and to nobody else."""
+    off = "AUTOUPDATER TELEMETRY ERROR_REPORTING BUG_COMMAND"
+    lab.env |= {f"DISABLE_{what}": "1" for what in off.split()}
+    lab.env["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] = "1"
+    lab.env |= {
+        "CLAUDE_CONFIG_DIR": str(lab.configuration),
+        "ANTHROPIC_BASE_URL": lab.model.url,
+        "ANTHROPIC_API_KEY": DUMMY_KEY,
+    }
+
+
+_CODEX = """\
+model = "fake-model"
+model_provider = "fake"
+check_for_update_on_startup = false
+approval_policy = "never"
+sandbox_mode = "read-only"
+web_search = "disabled"
+{more}
+[model_providers.fake]
+name = "fake"
+base_url = "{url}/v1"
+wire_api = "responses"
+env_key = "FAKE_KEY"
+request_max_retries = 0
+stream_max_retries = 0
+supports_websockets = false
+
+[analytics]
+enabled = false
+
+[feedback]
+enabled = false
+
+"""
+
+
+def codex_configuration(lab: Lab, *, trusted: bool, more: str = "") -> None:
+    """Codex's config.toml; `trusted` writes what its own review of the hooks would write."""
+    lab.env |= {"CODEX_HOME": str(lab.configuration), "FAKE_KEY": "dummy"}
+    text = _CODEX.format(more=more, url=lab.model.url)
+    if trusted:
+        config: Any = parse(lab.settings.read_bytes(), str(lab.settings))[0]
+        for event, groups in config["hooks"].items():
+            for group_index, group in enumerate(groups):
+                for index, handler in enumerate(group["hooks"]):
+                    name = key(file_name(str(lab.configuration), lab.env), event, group_index, index)
+                    text += f"[hooks.state.{json.dumps(name)}]\n"
+                    text += f"trusted_hash = {json.dumps(definition_hash(event, handler))}\n\n"
+    (lab.configuration / "config.toml").write_text(text)

@@ -1,0 +1,186 @@
+"""A model on the loopback, enough for Claude Code and Codex to finish a turn: two dialects, no network.
+
+Every request is kept. `usage` is how many input tokens the answers claim; a large number makes an agent
+compact. No header is kept, so no key is ever written down.
+"""
+
+import json
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+Json = Any
+
+
+@dataclass(frozen=True)
+class Request:
+    """One POST that the agent sent."""
+
+    path: str
+    body: Json
+
+    def texts(self) -> Iterator[str]:
+        """Every text of it, whichever dialect: the system's, and those of each message."""
+        body = self.body if isinstance(self.body, dict) else {}
+        for field in ("system", "instructions"):
+            value = body.get(field)
+            yield from ([value] if isinstance(value, str) else [part.get("text", "") for part in value or []])
+        for field in ("messages", "input"):
+            for message in body.get(field) or []:
+                content = message.get("content")
+                for part in [{"text": content}] if isinstance(content, str) else content or []:
+                    text = part.get("text")
+                    yield text if isinstance(text, str) else json.dumps(part)
+
+
+class HookModel:
+    """Serves from `with` to its end."""
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.usage = 100
+        model = self
+
+        class Handler(_Handler):
+            served_by = model
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    served_by: HookModel
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        if urlsplit(self.path).path.endswith("/models"):
+            listed = [{"id": "fake-model", "object": "model"}]
+            self._json({"object": "list", "data": listed, "models": [], "has_more": False})
+        else:
+            self._json({"error": {"type": "not_found_error", "message": "no such path"}}, 404)
+
+    def do_POST(self) -> None:
+        path, body = urlsplit(self.path).path, self._body()
+        self.served_by.requests.append(Request(path, body))
+        asked: dict[str, Json] = body if isinstance(body, dict) else {}
+        usage, text = self.served_by.usage, f"ANSWER {len(self.served_by.requests)}"
+        if path.endswith("/messages/count_tokens"):
+            self._json({"input_tokens": usage})
+        elif path.endswith("/messages"):
+            self._messages(asked, text, usage)
+        elif path.endswith(("/responses", "/responses/compact")):
+            self._responses(asked, text, usage)
+        else:
+            self._json({"error": {"type": "not_found_error", "message": "no such path"}}, 404)
+
+    def _body(self) -> Json:
+        raw = b""
+        if "chunked" in (self.headers.get("transfer-encoding") or ""):
+            while size := int(self.rfile.readline().strip() or b"0", 16):
+                raw += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+        else:
+            raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+        try:
+            return json.loads(raw) if raw else None
+        except ValueError:
+            return None
+
+    def _json(self, value: Json, status: int = 200) -> None:
+        raw = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(raw)))
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def _stream(self, *events: Json) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("connection", "close")
+        self.end_headers()
+        for event in events:
+            self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+        self.close_connection = True
+
+    def _messages(self, asked: dict[str, Json], text: str, tokens: int) -> None:
+        usage = {"input_tokens": tokens, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+        usage["output_tokens"] = 5
+        message: dict[str, Json] = {
+            "id": f"msg_{uuid.uuid4().hex[:20]}",
+            "type": "message",
+            "role": "assistant",
+            "model": asked.get("model", "fake"),
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": usage,
+        }
+        if not asked.get("stream"):
+            content = [{"type": "text", "text": text}]
+            self._json({**message, "content": content, "stop_reason": "end_turn"})
+            return
+        ended = {"stop_reason": "end_turn", "stop_sequence": None}
+        self._stream(
+            {"type": "message_start", "message": message},
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+            {"type": "content_block_stop", "index": 0},
+            {"type": "message_delta", "delta": ended, "usage": usage},
+            {"type": "message_stop"},
+        )
+
+    def _responses(self, asked: dict[str, Json], text: str, tokens: int) -> None:
+        content = [{"type": "output_text", "text": text, "annotations": []}]
+        item: dict[str, Json] = {"type": "message", "id": f"msg_{uuid.uuid4().hex}", "role": "assistant"}
+        item |= {"status": "completed", "content": content}
+        base: dict[str, Json] = {"id": f"resp_{uuid.uuid4().hex}", "object": "response"}
+        base |= {"created_at": int(time.time()), "model": asked.get("model", "fake")}
+        usage = {
+            "input_tokens": tokens,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": 5,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": tokens + 5,
+        }
+        done = {**base, "status": "completed", "output": [item], "usage": usage}
+        if not asked.get("stream"):
+            self._json(done)
+            return
+        begun = {**item, "status": "in_progress", "content": []}
+        delta = {"item_id": item["id"], "output_index": 0, "content_index": 0, "delta": text}
+        self._stream(
+            {"type": "response.created", "response": {**base, "status": "in_progress", "output": []}},
+            {"type": "response.output_item.added", "output_index": 0, "item": begun},
+            {"type": "response.output_text.delta", **delta},
+            {"type": "response.output_item.done", "output_index": 0, "item": item},
+            {"type": "response.completed", "response": done},
+        )
