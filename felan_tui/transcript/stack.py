@@ -38,12 +38,14 @@ class Entry:
         "rows_width",
         "sort",
         "strips",
+        "touched",
     )
 
     def __init__(self, block: Block, sort: tuple[tuple[int, ...], int]) -> None:
         self.block = block
         self.sort = sort
         self.expanded = block.opens
+        self.touched = False
         self.gap = 0
         self.rows: list[Row] | None = None
         self.rows_width = 0
@@ -52,6 +54,18 @@ class Entry:
         self.count = 1
         self.count_for: object = None
         self.strips: dict[int, tuple[Row | None, tuple[int, bool, int], Strip]] = {}
+
+    def toggle(self) -> None:
+        """A person expanded or folded it: from then on it stays as they left it."""
+        self.expanded = not self.expanded
+        self.touched = True
+
+    def replace(self, block: Block) -> None:
+        """Another block under the same key; what a person made of the one before stays."""
+        self.block = block
+        if not self.touched:
+            self.expanded = block.opens
+        self.changed()
 
     def changed(self) -> None:
         """What was drawn no longer holds."""
@@ -153,16 +167,14 @@ class Stack:
         entry = self._by_key.get(block.key)
         place = order if isinstance(order, tuple) else (order,)
         if entry is not None and entry.sort[0] == place:
-            entry.block = block
-            entry.changed()
+            entry.replace(block)
             if entry.rows is None:
                 self.estimate(self.index(entry))
             return entry
         if entry is not None:
             # It moves, and keeps its rows as a draft and what a person made of it.
             self._take_out(entry)
-            entry.block = block
-            entry.changed()
+            entry.replace(block)
             entry.sort = self._sort(order)
         else:
             entry = self._by_key[block.key] = Entry(block, self._sort(order))
@@ -186,13 +198,12 @@ class Stack:
 
     def set(self, blocks: Iterable[tuple[Block, Order]]) -> None:
         """All blocks anew; those that a person expanded or folded stay so."""
-        toggled = {
-            key: entry.expanded for key, entry in self._by_key.items() if entry.expanded != entry.block.opens
-        }
+        touched = {key: entry.expanded for key, entry in self._by_key.items() if entry.touched}
         self.clear()
         for block, order in blocks:
             entry = Entry(block, self._sort(order))
-            entry.expanded = toggled.get(block.key, entry.expanded)
+            if block.key in touched:
+                entry.expanded, entry.touched = touched[block.key], True
             self._by_key[block.key] = entry
         self.entries = sorted(self._by_key.values(), key=lambda one: one.sort)
         self.estimate_all()

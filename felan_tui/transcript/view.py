@@ -223,7 +223,7 @@ class TranscriptView(Viewport, can_focus=True):
             return
         stack = self._stack
         row_before = stack.heights.top(stack.index(entry)) + entry.gap - self.scroll_offset.y
-        entry.expanded = not entry.expanded
+        entry.toggle()
         self._draw(stack.index(entry))
         stack.estimate(stack.index(entry))
         first = stack.heights.top(stack.index(entry)) + entry.gap
