@@ -352,8 +352,14 @@ class SessionScreen(Screen[None]):
     # --- actions ---
 
     def action_go_to_card(self) -> None:
-        if self._parts is None or not self._parts.cards.focus_current():
+        parts = self._parts
+        if parts is None or parts.cards.current is None:
             self.say("Nothing waits for an answer.")
+            return
+        # A pane that takes the screen hides the cards.
+        parts.leave_side()
+        self.remove_class("-zoomed")
+        self.call_after_refresh(parts.cards.focus_current)
 
     def action_cancel(self) -> None:
         """Esc: leave what has the focus; then the turn; then a held queue."""

@@ -109,7 +109,10 @@ class Viewport(ScrollView):
             return
         line = self._anchor[1] - entry.gap
         if line > 0 and entry.rows:
-            self._anchor = entry, row_with_ink(entry.rows, ink_above(before, line)) + entry.gap
+            found = row_with_ink(entry.rows, ink_above(before, line))
+            if line < len(before) and found and _is_empty(before[line]) and _is_empty(entry.rows[found - 1]):
+                found -= 1  # an empty row was at the top, and still is
+            self._anchor = entry, found + entry.gap
 
     async def _draw_in_thread(self, entry: Entry) -> None:
         stack, stamp, look = self._stack, entry.drawing, self._stack.look
@@ -367,6 +370,10 @@ class Viewport(ScrollView):
                 continue
             lines.append(_text_between(found[2] or [], look, *span).rstrip())
         return "\n".join(lines), "\n"
+
+
+def _is_empty(row: Row) -> bool:
+    return not any(segment.text.strip() for segment in row)
 
 
 def _text_between(row: Row, look: Look, start: int, end: int) -> str:
