@@ -34,22 +34,24 @@ def _prefix(text: str, cells: int) -> str:
     return text[:size]
 
 
-def cut(text: str, cells: int, *, where: Literal["end", "middle"] = "end") -> str:
-    """`text` in at most `cells` cells; what is left out is marked by one `…` at the end or in the middle."""
+def cut(text: str, cells: int, *, where: Literal["end", "middle"] = "end", ellipsis: str = ELLIPSIS) -> str:
+    """`text` in at most `cells` cells; what is left out is marked by the ellipsis, of one cell, at the end or
+    in the middle.
+    """
     if cells <= 0:
         return ""
     start = _prefix(text, cells)
     if len(start) == len(text) and cell_len(text) <= cells:
         return text
     if cells == 1:
-        return ELLIPSIS
+        return ellipsis
     if where == "end":
-        return split_text(start, cells - 1)[0].rstrip() + ELLIPSIS
+        return split_text(start, cells - 1)[0].rstrip() + ellipsis
     left = (cells - 1) // 2
     right = cells - 1 - left
     end = _prefix(text[::-1], right)[::-1] if len(text) > 512 else text
     surplus = cell_len(end) - right
-    return split_text(start, left)[0] + ELLIPSIS + split_text(end, surplus)[1]
+    return split_text(start, left)[0] + ellipsis + split_text(end, surplus)[1]
 
 
 def pad(text: str, cells: int, *, align: Literal["left", "right", "center"] = "left") -> str:

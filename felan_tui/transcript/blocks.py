@@ -162,13 +162,14 @@ class UserBlock(BaseBlock):
         room = max(8, width - LABEL)
         rows = wrap_text(text, look.text, room)
         if self.note:
-            rows.append([Segment(cut(safe_line(self.note), room), look.muted)])
+            rows.append([Segment(cut(safe_line(self.note), room, ellipsis=look.glyphs.ellipsis), look.muted)])
         if self.folds:
             sign = look.glyphs.unfolded if expanded else look.glyphs.folded
             rows.append(
                 [Segment(f"{sign} {f'{left_out:,} more characters' if left_out else 'all'}", look.muted)]
             )
-        label = pad(safe_line(self.label), LABEL - 1) + " "
+        name = cut(safe_line(self.label), LABEL - 1, ellipsis=look.glyphs.ellipsis)
+        label = pad(name, LABEL)
         return indent(rows, [Segment(label, look.user)], [Segment(" " * LABEL, look.bar)])
 
     def estimate(self, width: int, *, expanded: bool) -> int:
@@ -260,8 +261,12 @@ def thinking_row(seconds: float | None, running: bool, expanded: bool, look: Loo
     """The line of folded thinking."""
     sign = look.glyphs.unfolded if expanded else look.glyphs.folded
     word = "thinking" if running else "thought"
-    time = f" {duration(seconds)}" if seconds is not None else ""
-    return cut_row([Segment(f"{sign} {word}{time}", look.running if running else look.muted)], width)
+    time = f" {duration(seconds)}" if seconds is not None and seconds >= 1 else ""
+    return cut_row(
+        [Segment(f"{sign} {word}{time}", look.running if running else look.muted)],
+        width,
+        look.glyphs.ellipsis,
+    )
 
 
 Tone = Literal["info", "success", "warning", "error"]
@@ -297,7 +302,7 @@ class NoticeBlock(BaseBlock):
         room = max(8, width - 2)
         title = f"{glyph} {safe_line(self.title[:MAX_DETAILS])}"
         if self.compact(expanded):
-            return [cut_row([Segment(title, style)], width)]
+            return [cut_row([Segment(title, style)], width, look.glyphs.ellipsis)]
         rows = wrap_text(title, style + _BOLD, room)
         if self.text:
             rows += wrap_text(capped(self.text), look.text, room)
@@ -344,11 +349,11 @@ class OutcomeBlock(BaseBlock):
         glyph, style = look.of(self.state)
         head: Row = [Segment(f"{glyph} ", style), Segment(safe_line(self.text[:MAX_DETAILS]), look.text)]
         if self.hint:
-            hint = f" {'—' if look.glyphs.bar == '│' else '-'} {safe_line(self.hint)}"
+            hint = f" {look.glyphs.dash} {safe_line(self.hint)}"
             room = width - cell_len(hint)
             if room >= 16:
-                head = [*cut_row(head, room), Segment(hint, look.muted)]
-        head = cut_row(head, width)
+                head = [*cut_row(head, room, look.glyphs.ellipsis), Segment(hint, look.muted)]
+        head = cut_row(head, width, look.glyphs.ellipsis)
         if not (expanded and self.folds):
             return [head]
         bar = [Segment(look.glyphs.bar + " ", look.bar)]

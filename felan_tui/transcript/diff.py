@@ -6,6 +6,7 @@ and put in whole. Both bounds are said in the diff. `changes` is cached, so a ca
 nothing.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -142,10 +143,11 @@ def changes(diff: FileDiff) -> Changes:
     return Changes(tuple(lines), added, removed)
 
 
-def counts(diff: FileDiff) -> str:
+def counts(diffs: Sequence[FileDiff], look: Look) -> str:
     """`+3 −1`, for the line of a folded card."""
-    found = changes(diff)
-    return f"+{found.added} −{found.removed}"
+    found = [changes(diff) for diff in diffs]
+    files = f"{len(found)} files " if len(found) > 1 else ""
+    return f"{files}+{sum(one.added for one in found)} {look.glyphs.minus}{sum(one.removed for one in found)}"
 
 
 def diff_rows(diff: FileDiff, width: int, look: Look) -> list[Row]:
@@ -153,9 +155,12 @@ def diff_rows(diff: FileDiff, width: int, look: Look) -> list[Row]:
     found = changes(diff)
     made = "new file" if diff.old is None else "deleted" if diff.new is None else ""
     title: Row = [
-        Segment(cut(safe_line(diff.path), max(8, width - 24), where="middle"), look.accent),
+        Segment(
+            cut(safe_line(diff.path), max(8, width - 24), where="middle", ellipsis=look.glyphs.ellipsis),
+            look.accent,
+        ),
         Segment(f"  +{found.added}", look.added),
-        Segment(f" −{found.removed}", look.removed),
+        Segment(f" {look.glyphs.minus}{found.removed}", look.removed),
     ]
     if made:
         title.append(Segment(f"  {made}", look.muted))

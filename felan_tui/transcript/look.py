@@ -33,6 +33,8 @@ class Glyphs:
     rule: str = "─"
     cross: str = "┼"
     ellipsis: str = "…"
+    minus: str = "−"
+    dash: str = "—"
     ticked: str = "☑"
     unticked: str = "☐"
 
@@ -54,6 +56,8 @@ ASCII = Glyphs(
     rule="-",
     cross="+",
     ellipsis="~",
+    minus="-",
+    dash="-",
     ticked="[x]",
     unticked="[ ]",
 )

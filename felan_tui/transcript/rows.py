@@ -114,7 +114,7 @@ def indent(rows: Sequence[Row], first: Row, rest: Row) -> list[Row]:
     return [[*(first if index == 0 else rest), *row] for index, row in enumerate(rows)]
 
 
-def cut_row(row: Row, width: int) -> Row:
+def cut_row(row: Row, width: int, ellipsis: str = "…") -> Row:
     """The row in at most `width` cells, with an ellipsis for what is left out."""
     if row_cells(row) <= width:
         return row
@@ -124,7 +124,7 @@ def cut_row(row: Row, width: int) -> Row:
         size = cell_len(text)
         if size >= room:
             # One cell more than fits, so that the cut is marked even where a segment ends at the edge.
-            kept.append(Segment(cut(text + "  ", room), style))
+            kept.append(Segment(cut(text + "  ", room, ellipsis=ellipsis), style))
             break
         kept.append(Segment(text, style))
         room -= size

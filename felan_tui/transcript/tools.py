@@ -80,17 +80,26 @@ class ToolBlock(BaseBlock):
 
     def _head(self, width: int, look: Look) -> Row:
         glyph, style = look.of(self.state)
+        ellipsis = look.glyphs.ellipsis
         name = safe_line(self.name or self.category or "tool")
-        row: Row = [Segment(f"{glyph} ", style), Segment(cut(name, max(4, width // 3)), look.text + _BOLD)]
+        row: Row = [
+            Segment(f"{glyph} ", style),
+            Segment(cut(name, max(4, width // 3), ellipsis=ellipsis), look.text + _BOLD),
+        ]
         right = self._right(look)
         room = width - sum(cell_len(segment.text) for segment in (*row, *right)) - (5 if right else 2)
         title = safe_line(self.title[:MAX_ARGUMENTS])
         if title and room >= 4:
             is_path = "/" in title and " " not in title
-            row.append(Segment("  " + cut(title, room, where="middle" if is_path else "end"), look.text))
+            row.append(
+                Segment(
+                    "  " + cut(title, room, where="middle" if is_path else "end", ellipsis=ellipsis),
+                    look.text,
+                )
+            )
         if right:
             row += [Segment("   ", look.text), *right]
-        return cut_row(row, width)
+        return cut_row(row, width, ellipsis)
 
     def _right(self, look: Look) -> Row:
         """What stands after the title: the state in a word, the time, how many lines changed."""
@@ -98,16 +107,11 @@ class ToolBlock(BaseBlock):
         words: list[str] = []
         if self.state != "completed":
             words.append(self.state)
-        if self.seconds is not None and (self.state == "running" or self.seconds >= 1):
+        if self.seconds is not None and self.seconds >= 1:
             words.append(duration(self.seconds))
         row: Row = []
         if self.diffs and sum(diff.size for diff in self.diffs) <= QUICK_DIFF:
-            if len(self.diffs) == 1:
-                row.append(Segment(counts(self.diffs[0]), look.muted))
-            else:
-                found = [changes(diff) for diff in self.diffs]
-                added, removed = sum(one.added for one in found), sum(one.removed for one in found)
-                row.append(Segment(f"{len(found)} files +{added} −{removed}", look.muted))
+            row.append(Segment(counts(self.diffs, look), look.muted))
         if words:
             row.append(
                 Segment(

@@ -186,6 +186,7 @@ def test_thinking_is_a_line_until_it_is_expanded() -> None:
     ("block", "expected"),
     [
         (ToolBlock("k", "tests/x.py", "read", state="completed"), "✓ read  tests/x.py"),
+        (ToolBlock("k", "pytest -k login", "bash", seconds=0.2), "● bash  pytest -k login   running"),
         (ToolBlock("k", "pytest -k login", "bash", seconds=12), "● bash  pytest -k login   running 12 s"),
         (ToolBlock("k", "make", "bash", state="failed", seconds=65), "✗ bash  make   failed 1 m 05 s"),
         (ToolBlock("k", "", "", "search", state="interrupted"), "⊘ search   interrupted"),
@@ -301,11 +302,16 @@ def test_without_unicode_the_chrome_is_ascii() -> None:
         ThinkingBlock("t", "x", 4),
         NoticeBlock("n", "error", "x", "y", "z"),
         OutcomeBlock("o", "cancelled", "x", "y"),
-        MarkdownBlock("m", "- a\n\n> b\n\n| a | b |\n|--|--|\n| c | d |\n\n---\n"),
+        MarkdownBlock("m", "- a\n\n> b\n\n| a | b |\n|--|--|\n| c | d |\n\n---\n", incomplete=True),
+        UserBlock("u", "x", label="somebody else", note="a note that is long"),
+        ToolBlock("k", "a/long/path/to/cut.py", "edit", diffs=(FileDiff("a/long/path/to/cut.py", "a", "b"),)),
+        OutcomeBlock("o", "cancelled", "words that have to be cut", "and a hint"),
     ]
     for block in blocks:
-        for row in draw(block, 40, expanded=True, look=look):
-            assert row_text(row).isascii()
+        for width in (16, 40):
+            for expanded in (False, True):
+                for row in draw(block, width, expanded=expanded, look=look):
+                    assert row_text(row).isascii()
 
 
 def test_the_terminals_own_palette_is_used_as_it_is() -> None:
