@@ -293,6 +293,11 @@ class SessionActor:
         self._subscribers.add(connection)
         connection.attached.add(self.id)
 
+    @property
+    def has_subscribers(self) -> bool:
+        """Whether anybody is attached."""
+        return bool(self._subscribers)
+
     def unsubscribe(self, connection: Connection) -> None:
         """Nothing more of this session goes to ``connection``."""
         self._subscribers.discard(connection)

@@ -7,8 +7,12 @@ import asyncio
 from datetime import UTC, datetime
 
 from felan_core.host.actor import SessionActor
+from felan_core.host.presentation import show
+from felan_core.pointer.context_text import context
 from felan_core.pointer.errors import PointerError
+from felan_core.pointer.lifecycle import prompt_submitted
 from felan_core.pointer.rules import State
+from felan_core.pointer.watch import INTERVAL, Watcher
 from felan_core.protocol.base import JsonObject
 from felan_core.protocol.elements import (
     Action,
@@ -82,12 +86,21 @@ def _millis(instant: str) -> int:
     return int(moment.timestamp()) * 1000
 
 
+def _same_state(shown: ViewElement, now: ViewElement) -> bool:
+    """Whether both say the same state; the code of a publish that was refused stays until the state moves."""
+    before, after = dict(shown.items[0].fields), dict(now.items[0].fields)
+    if "code" not in after:
+        before.pop("code", None)
+    return before == after
+
+
 class Pointer:
     """The pointer of one session."""
 
     def __init__(self, actor: SessionActor) -> None:
         self._actor = actor
         self._store = actor.services.pointers
+        self._watching: asyncio.Task[None] | None = None
 
     async def look(self) -> ViewElement:
         """The element as the state file stands; an unreadable one shows its code."""
@@ -96,9 +109,46 @@ class Pointer:
         except PointerError as error:
             return pointer_element(None, error.code)
 
-    async def prompted(self) -> ViewElement:
-        """UserPromptSubmit: a task becomes DIRTY, no task gets its fence. Raises ``PointerError``."""
-        return pointer_element(await asyncio.to_thread(self._store.prompt, self._actor.id))
+    async def prompted(self) -> tuple[ViewElement, str]:
+        """UserPromptSubmit: a task becomes DIRTY, no task gets its fence. Raises ``PointerError``.
+
+        Also what the agent alone is told: the pointer, and how it publishes the next one.
+        """
+        state = await asyncio.to_thread(prompt_submitted, self._store, self._actor.id)
+        publisher = self._actor.services.publisher
+        told = context(state, publisher, self._actor.id) if publisher else ""
+        return pointer_element(state), told
+
+    def watch(self) -> None:
+        """Follow what others write into the state file, an agent's publisher above all."""
+        self._watching = asyncio.create_task(self._follow(), name="felan-pointer")
+
+    async def unwatch(self) -> None:
+        """Follow no more."""
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait([self._watching])
+            self._watching = None
+
+    async def _follow(self) -> None:
+        watcher = Watcher(self._store, self._actor.id)
+        while True:
+            await asyncio.sleep(INTERVAL)
+            if not self._actor.has_subscribers:
+                continue
+            try:
+                changed = await asyncio.to_thread(watcher.poll)
+            except PointerError:
+                continue
+            if changed:
+                self._actor.later(self.refresh, "a task pointer that changed")
+
+    async def refresh(self) -> None:
+        """Show the pointer as the state file stands now. Inside a job."""
+        element = await self.look()
+        shown = self._actor.state.presentation.get(ELEMENT)
+        if not (isinstance(shown, ViewElement) and _same_state(shown, element)):
+            await self._actor.commit(*show(self._actor, element))
 
     async def publish(
         self, text: str, expected: tuple[str, int] | None = None, *, new_task_id: str

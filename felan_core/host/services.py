@@ -18,13 +18,17 @@ AGENT_SETTING: Final = "agent.backend"
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """``agents``: backend kind → what loads its factory, called when a session first needs it."""
+    """``agents``: backend kind → what loads its factory, called when a session first needs it.
+
+    ``publisher``: the shell line with which an agent publishes its task pointer; empty where there is none.
+    """
 
     store: Store
     processes: ProcessTable
     pointers: PointerStore
     agents: Mapping[str, Callable[[], BackendFactory]]
     default_agent: str
+    publisher: str
     clock: Callable[[], int]
     new_id: Callable[[], str]
     report: Callable[[BaseException, str], None]

@@ -100,12 +100,14 @@ class LiveSession:
             await self._turns.resume_unfinished()
 
         await self.actor.do(job)
+        self._pointer.watch()
 
     async def shut_down(self) -> None:
         """The host ends: the turn is interrupted, questions are deferred or cancelled, the agent is
         closed.
         """
         self._stage.leave()
+        await self._pointer.unwatch()
         await self._turns.shut_down()
         self._broker.unwatch()
         await self.actor.stop()

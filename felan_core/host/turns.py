@@ -232,7 +232,7 @@ class Turns:
     ) -> None:
         actor = self._actor
         try:
-            pointer = await self._pointer.prompted()
+            pointer, told = await self._pointer.prompted()
         except PointerError as error:
             if settle is None:
                 await actor.commit(*self._queue_events(Queue(items=actor.state.queue.items, held=True)))
@@ -246,7 +246,7 @@ class Turns:
         await actor.commit(
             *(events or unheld), said, RunStarted(run=started), *show(actor, pointer), settle=settle
         )
-        context = await self._context()
+        context = "\n\n".join(part for part in (told, await self._context()) if part)
         turn = Turn(run=run, text=text, images=images, context=context)
         self._drive(run, lambda backend: backend.turn(turn))
 
@@ -282,6 +282,10 @@ class Turns:
             problem: AgentError | None = None
             try:
                 await asyncio.wait([taking])
+            except asyncio.CancelledError:
+                taking.cancel()
+                raise  # the host ends, and says itself how the turn ended
+            try:
                 outcome = taking.result()
             except asyncio.CancelledError:
                 outcome = "cancelled"

@@ -5,6 +5,7 @@ screen's side that knows the host's insides.
 import asyncio
 import logging
 import os
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -104,6 +105,14 @@ def held_message(error: Held, now: int) -> str:
     )
 
 
+def publisher_line(folders: Folders) -> str:
+    """The shell line with which an agent publishes its task pointer: this interpreter, absolute, isolated."""
+    from felan_core.pointer.context_text import shell_line
+
+    command = [sys.executable, "-I", "-m", "felan_tui.cli.main", "pointer", "publish"]
+    return shell_line([*command, "--state-root", str(folders.pointers)])
+
+
 class EmbeddedHost:
     """A host that lives as long as this object is open. Another one on the same data is refused
     (``Held``).
@@ -150,6 +159,7 @@ class EmbeddedHost:
             pointers=PointerStore(str(folders.pointers)),
             agents=AGENTS,
             default_agent="rehearsal",
+            publisher=publisher_line(folders),
             clock=now_ms,
             new_id=new_uuid7,
             report=report,

@@ -166,10 +166,15 @@ class Rig:
         await self.store.close()
         await self.processes.close(grace_ms=0)
         current = asyncio.current_task()
-        for task in asyncio.all_tasks():
-            if task is not current and task.get_name().startswith("felan-"):
-                task.cancel()
-        await asyncio.sleep(0)
+        ours = [
+            task
+            for task in asyncio.all_tasks()
+            if task is not current and task.get_name().startswith("felan-")
+        ]
+        for task in ours:
+            task.cancel()
+        if ours:
+            await asyncio.wait(ours, timeout=2)
 
 
 @asynccontextmanager
@@ -201,6 +206,7 @@ async def open_rig(
         pointers=PointerStore(str(folder / "pointers")),
         agents={"puppet": lambda: hand.create},
         default_agent="puppet",
+        publisher="publish-it",
         clock=clock,
         new_id=new_uuid7,
         report=lambda error, where: faults.append(f"{where}: {error!r}"),

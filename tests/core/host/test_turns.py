@@ -1,5 +1,6 @@
 import asyncio
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -12,6 +13,7 @@ from felan_core.agents.backend import (
     TurnOutcome,
     Withdrawn,
 )
+from felan_core.pointer.store import PointerStore
 from felan_core.protocol import ProtocolError
 from felan_core.protocol import operations as op
 from felan_core.protocol.base import given
@@ -342,3 +344,38 @@ async def test_an_agent_error_fails_the_turn_and_keeps_the_agent(
     await client.prompt(replica.state.session, "again")
     await until(lambda: len(hand.turns) == 2 and replica.state.run is None)
     assert len(hand.puppets) == 1
+
+
+async def test_the_agent_alone_is_told_the_pointer_and_how_to_publish_it(
+    host: Rig, hand: Stagehand, work: Path
+) -> None:
+    client = await host.client()
+    replica = await host.session(client, work)
+    session = replica.state.session
+    await client.prompt(session, "one")
+    await until(lambda: hand.turns and replica.state.run is None)
+    told = hand.turns[0].context
+    assert "TASK_POINTER_V2_BOOTSTRAP" in told.splitlines() and "publisher: publish-it" in told
+    said = [entry.text for entry in replica.state.entries if isinstance(entry, MessageEntry)]
+    assert said == ["one"]
+
+
+async def test_what_another_program_publishes_is_on_the_screen_without_a_prompt(
+    host: Rig, hand: Stagehand, work: Path
+) -> None:
+    client = await host.client()
+    replica = await host.session(client, work)
+    session = replica.state.session
+    await client.prompt(session, "one")
+    await until(lambda: replica.state.run is None and hand.turns)
+    store = PointerStore(str(host.folder / "pointers"))
+    state = store.read(session)
+    assert state is not None
+    store.publish(session, state.generation, state.revision, str(uuid4()), "CLEAN", "goal: from outside")
+
+    def shown() -> object:
+        element = replica.state.presentation["felan.pointer"]
+        assert isinstance(element, ViewElement)
+        return element.items[0].fields.get("text")
+
+    await until(lambda: shown() == "goal: from outside", seconds=3)
