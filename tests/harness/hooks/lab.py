@@ -145,6 +145,10 @@ class Lab:
         found = [one for one in self.contexts() if one["session_id"] == session]
         return max(found, key=lambda one: int(one["revision"]))
 
+    def asked(self, words: str) -> bool:
+        """Whether these words ever reached the model."""
+        return any(words in text for request in self.model.requests for text in request.texts())
+
     def publish(self, context: Context, task_id: str, text: str) -> dict[str, Any]:
         """What an agent does with a context: its own publisher line, its own template."""
         done = subprocess.run(

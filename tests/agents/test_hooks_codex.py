@@ -1,0 +1,212 @@
+import glob
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from tests.agents.fetch import program
+from tests.harness.hooks.codex_server import CodexServer
+from tests.harness.hooks.lab import Context, Lab, codex_configuration
+from tests.harness.hooks.model import HookModel
+
+pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
+
+TASK = "8d3f0c1e-2b4a-4c5d-9e6f-0123456789ab"
+PROMPT = ("UserPromptSubmit", "")
+Events = list[tuple[str, str]]
+
+
+@dataclass
+class Story:
+    """What happened, step by step, in one go."""
+
+    lab: Lab
+    session: str = ""
+    thread: str = ""
+    cleared: str = ""
+    untrusted: dict[str, Any] = field(default_factory=dict[str, Any])
+    trusted: dict[str, Any] = field(default_factory=dict[str, Any])
+    events: dict[str, Events] = field(default_factory=dict[str, Events])
+    contexts: dict[str, list[Context]] = field(default_factory=dict[str, list[Context]])
+    at: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
+    sessions: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    published: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    said: dict[str, str] = field(default_factory=dict[str, str])
+
+    def step(self, name: str, *arguments: str) -> None:
+        self.said[name] = self.lab.run("exec", *arguments).stderr
+        self.note(name)
+
+    def note(self, name: str) -> None:
+        self.events[name] = self.lab.events()
+        self.contexts[name] = self.lab.contexts()
+        self.sessions[name] = self.lab.sessions()
+        if self.session:
+            self.at[name] = self.lab.at(self.session)
+
+    def newest(self, name: str, session: str | None = None) -> Context:
+        mine = [one for one in self.contexts[name] if one["session_id"] == (session or self.session)]
+        return max(mine, key=lambda one: int(one["revision"]))
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    found = program("codex-cli")
+    if found is None:
+        pytest.skip("codex-cli was not fetched: `make test-agents` does that")
+    with HookModel() as model:
+        lab = Lab("codex", found, tmp_path_factory.mktemp("codex it's"), model)
+        told = Story(lab)
+        codex_configuration(lab, trusted=False)
+        told.untrusted = lab.doctor()
+        told.step("untrusted", "prompt zero")
+        codex_configuration(lab, trusted=True)
+        told.trusted = lab.doctor()
+        told.step("startup", "first prompt")
+        (told.session,) = told.sessions["startup"]
+        told.published["first"] = lab.publish(told.newest("startup"), TASK, "Goal: one\nNext: two")
+        told.step("resume", "resume", told.session, "second prompt")
+        told.published["second"] = lab.publish(told.newest("resume"), TASK, "Goal: one\nNext: three")
+        told.step("fork", "fork", _rollout(lab, told.session), "third prompt")
+        codex_configuration(lab, trusted=True, more="model_auto_compact_token_limit = 1000")
+        model.usage = 5000
+        told.step("fill", "resume", told.session, "fourth prompt")
+        model.usage = 100
+        told.step("auto compact", "resume", told.session, "fifth prompt")
+        codex_configuration(lab, trusted=True)
+        _screen(told)
+        yield told
+
+
+def _rollout(lab: Lab, session: str) -> str:
+    kept = glob.glob(f"{glob.escape(str(lab.configuration))}/sessions/**/*.jsonl", recursive=True)
+    ids = re.findall(r"([0-9a-f]{8}-[0-9a-f-]{27})\.jsonl", " ".join(kept))
+    assert session in ids
+    return session
+
+
+def _screen(told: Story) -> None:
+    """What only Codex's own screen does: compact and clear by hand."""
+    lab = told.lab
+    folder = str(lab.project)
+    with CodexServer([lab.program, "app-server"], folder, lab.env) as server:
+        told.thread = server.call("thread/start", {"cwd": folder})["thread"]["id"]
+        server.prompt(told.thread, "sixth prompt")
+        told.note("screen")
+        lab.publish(told.newest("screen", told.thread), TASK, "Goal: four\nNext: five")
+        server.turn("thread/compact/start", {"threadId": told.thread})
+        told.note("compact")
+        server.prompt(told.thread, "seventh prompt")
+        told.note("after compact")
+        started = server.call("thread/start", {"cwd": folder, "sessionStartSource": "clear"})
+        told.cleared = started["thread"]["id"]
+        server.prompt(told.cleared, "eighth prompt")
+        told.note("clear")
+
+
+def test_hooks_that_were_not_reviewed_do_not_run_and_the_doctor_says_so(story: Story) -> None:
+    assert story.events["untrusted"] == []
+    assert story.sessions["untrusted"] == set()
+    assert set(story.untrusted["events"].values()) == {"untrusted"}
+    assert not story.untrusted["healthy"]
+    assert "/hooks" in " ".join(story.untrusted["problems"])
+
+
+def test_reviewed_hooks_run_and_the_doctor_says_so(story: Story) -> None:
+    assert set(story.trusted["events"].values()) == {"trusted"}
+    assert story.trusted["healthy"], story.trusted
+    assert story.lab.doctor()["last_seen"] is not None
+
+
+def test_each_event_and_source_is_delivered(story: Story) -> None:
+    assert story.events["startup"] == [("SessionStart", "startup"), PROMPT]
+    assert story.events["resume"] == [("SessionStart", "resume"), PROMPT]
+    assert story.events["fork"] == [("SessionStart", "fork"), PROMPT]
+    assert sorted(story.events["auto compact"]) == sorted(
+        [("PreCompact", "auto"), ("SessionStart", "resume"), ("SessionStart", "compact"), PROMPT]
+    )
+    assert story.events["screen"] == [("SessionStart", "startup"), PROMPT]
+    assert story.events["compact"] == [("PreCompact", "manual")]
+    assert story.events["after compact"] == [("SessionStart", "compact"), PROMPT]
+    assert story.events["clear"] == [("SessionStart", "clear"), PROMPT]
+
+
+def test_no_hook_failed(story: Story) -> None:
+    for name, said in story.said.items():
+        assert "Failed" not in said and "Blocked" not in said, (name, said)
+
+
+def test_the_first_four_steps_of_the_typical_run(story: Story) -> None:
+    first, second = story.published["first"], story.published["second"]
+    assert story.newest("startup").at() == (story.session, "CLEARED", 1)
+    assert (first["ok"], first["status"], first["revision"]) == (True, "CLEAN", 2)
+    assert story.at["resume"] == ("DIRTY", 3)
+    assert (second["ok"], second["status"], second["revision"]) == (True, "CLEAN", 4)
+    assert first["generation"] == second["generation"] == story.newest("startup")["generation"]
+
+
+def test_the_context_reaches_the_model(story: Story) -> None:
+    assert all(one.bootstrap for one in story.contexts["startup"])
+    seen = [one.at() for one in story.contexts["resume"]]
+    assert (story.session, "CLEAN", 2) in seen, "the pointer of SessionStart"
+    assert (story.session, "DIRTY", 3) in seen, "the pointer of the prompt"
+    assert story.newest("resume")["recovery_mode"] == "MERGE_FIRST"
+    assert "| Goal: one\n| Next: two" in story.newest("resume").text
+
+
+def test_the_pointer_is_there_again_after_a_compaction(story: Story) -> None:
+    assert "| Next: three" in story.newest("auto compact").text
+    assert "| Next: five" in story.newest("after compact", story.thread).text
+
+
+def test_a_fork_begins_without_a_task_and_leaves_the_old_one(story: Story) -> None:
+    (fork,) = story.sessions["fork"] - story.sessions["resume"]
+    assert story.lab.at(fork) == ("CLEARED", 1)
+    assert story.at["fork"] == ("CLEAN", 4)
+
+
+def test_the_agents_own_clear_opens_a_new_session_and_leaves_the_old_state(story: Story) -> None:
+    assert story.cleared != story.thread
+    assert story.lab.at(story.cleared) == ("CLEARED", 2), (
+        "revision 1 at the clear, and one more for the prompt"
+    )
+    assert {one.at()[2] for one in story.contexts["clear"] if one["session_id"] == story.cleared} == {1, 2}
+    assert story.lab.at(story.thread) == ("DIRTY", 3)
+
+
+def test_the_fifth_step_by_the_installed_hook(story: Story) -> None:
+    before = story.lab.state(story.session)
+    done = story.lab.hook({"session_id": story.session, "hook_event_name": "SessionStart", "source": "clear"})
+    after = story.lab.state(story.session)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (after["status"], after["revision"]) == ("CLEARED", before["revision"] + 1)
+    assert after["generation"] != before["generation"]
+
+
+def test_a_prompt_is_held_back_while_the_state_cannot_be_read(story: Story) -> None:
+    lab, path = story.lab, story.lab.state_root / story.session / "state.json"
+    whole = path.read_bytes()
+    path.write_bytes(b"{")
+    try:
+        lab.run("exec", "resume", story.session, "the prompt of a broken state")
+        assert not lab.asked("the prompt of a broken state")
+    finally:
+        path.write_bytes(whole)
+    lab.run("exec", "resume", story.session, "the prompt of a mended state")
+    assert lab.asked("the prompt of a mended state")
+
+
+def test_a_script_that_is_gone_is_harmless(story: Story) -> None:
+    lab = story.lab
+    script = lab.folder / "felan" / "pointer" / "felan-pointer-hook.py"
+    before = lab.state(story.session)
+    away = script.rename(script.with_suffix(".away"))
+    try:
+        lab.run("exec", "resume", story.session, "the prompt without a script")
+        assert lab.asked("the prompt without a script")
+        assert lab.state(story.session) == before
+        assert "gone" in " ".join(lab.doctor()["problems"])
+    finally:
+        away.rename(script)
