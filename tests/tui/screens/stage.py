@@ -1,6 +1,5 @@
 """The real app on a real host in this process, with an agent that a test plays by hand."""
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -13,12 +12,7 @@ from textual.pilot import Pilot
 from felan_core.agents.backend import Turn, TurnOutcome, Withdrawn
 from felan_core.client.transport import MemoryTransport, memory_pair
 from felan_core.host.host import Host
-from felan_core.host.services import Services
-from felan_core.pointer.store import PointerStore
-from felan_core.processes.records import ProcessRecord
-from felan_core.processes.table import ProcessTable
 from felan_core.protocol import operations as op
-from felan_core.protocol.ids import new_uuid7
 from felan_core.protocol.interactions import (
     ApprovalOption,
     ApprovalRequest,
@@ -26,12 +20,11 @@ from felan_core.protocol.interactions import (
     ConfirmRequest,
     InputRequest,
 )
-from felan_core.store.store import Store
 from felan_tui.app import FelanApp
 from felan_tui.composer import Composer
 from felan_tui.session.start import Start
 from felan_tui.session.transcript import SessionTranscript
-from tests.core.host.rig import Puppet, Stagehand
+from tests.core.host.rig import Puppet, Stagehand, open_rig
 
 SIZES = [(80, 24), (160, 48), (60, 16)]
 
@@ -57,13 +50,11 @@ class Door:
 class Stage:
     """One app on one host."""
 
-    def __init__(self, app: FelanApp, pilot: Pilot[None], hand: Stagehand, door: Door, store: Store) -> None:
+    def __init__(self, app: FelanApp, pilot: Pilot[None], hand: Stagehand, door: Door) -> None:
         self.app = app
         self.pilot = pilot
         self.hand = hand
         self.door = door
-        self.store = store
-        self.gate = asyncio.Event()
 
     @property
     def session(self) -> Any:
@@ -140,41 +131,16 @@ async def stage(
     start: Start | None = None,
     agents: dict[str, Any] | None = None,
     opens: Callable[[], Awaitable[object]] | None = None,
-    prepare: Callable[[Host, Store], Awaitable[object]] | None = None,
 ) -> AsyncIterator[Stage]:
-    """The app on a host over ``folder``. ``opens`` is awaited before the host is there; ``prepare`` fills
-    it.
-    """
+    """The app on a host over ``folder``. ``opens`` is awaited before the host is there."""
     hand = hand or Stagehand()
     work, data = folder / "work", folder / "data"
     for one in (work, data):
         one.mkdir(exist_ok=True)
-    hosts: list[Host] = []
-
-    def changed(record: ProcessRecord) -> None:
-        for host in hosts:
-            host.process_changed(record)
-
-    faults: list[str] = []
-    store = await Store.open(data, clock=now_ms)
-    processes = ProcessTable(data / "processes", clock=now_ms, on_change=changed)
-    puppets = {"puppet": lambda: hand.create}
-    services = Services(
-        store=store,
-        processes=processes,
-        pointers=PointerStore(str(data / "pointers")),
-        agents={**puppets, **(agents or {})},
-        default_agent="puppet",
-        clock=now_ms,
-        new_id=new_uuid7,
-        report=lambda error, where: faults.append(f"{where}: {error!r}"),
-    )
-    host = Host(services, namespace="test", root=str(data))
-    hosts.append(host)
-    await host.start()
-    door = Door(host)
-    if prepare is not None:
-        await prepare(host, store)
+    rig = await open_rig(data, hand, now_ms)
+    for name, load in (agents or {}).items():
+        rig.host._services.agents[name] = load  # pyright: ignore[reportPrivateUsage, reportIndexIssue]
+    door = Door(rig.host)
 
     async def open_host() -> Door:
         if opens is not None:
@@ -184,12 +150,10 @@ async def stage(
     app = FelanApp(open_host, start or Start(kind="agent", cwd=str(work)), data=data, config=data)
     try:
         async with app.run_test(size=size, notifications=True) as pilot:
-            yield Stage(app, pilot, hand, door, store)
+            yield Stage(app, pilot, hand, door)
     finally:
-        await host.close()
-        await processes.close(grace_ms=200)
-        await store.close()
-    assert not faults, faults
+        await rig.close()
+    assert not rig.faults, rig.faults
 
 
 def work(folder: Path) -> str:
