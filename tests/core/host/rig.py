@@ -105,6 +105,7 @@ class Stagehand:
     remembers: bool = True
     start_error: AgentError | None = None
     closed: int = 0
+    publisher: str = ""
 
     def create(self, session: Session, settings: JsonObject) -> Backend:
         return Puppet(session, settings, self)
@@ -206,7 +207,7 @@ async def open_rig(
         pointers=PointerStore(str(folder / "pointers")),
         agents={"puppet": lambda: hand.create},
         default_agent="puppet",
-        publisher="publish-it",
+        publisher=hand.publisher,
         clock=clock,
         new_id=new_uuid7,
         report=lambda error, where: faults.append(f"{where}: {error!r}"),

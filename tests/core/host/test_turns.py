@@ -20,7 +20,7 @@ from felan_core.protocol.base import given
 from felan_core.protocol.elements import ViewElement
 from felan_core.protocol.entries import MessageEntry, NoticeEntry, ToolEntry
 from felan_core.protocol.interactions import ApprovalOption, ApprovalRequest, ApprovalSubject, ConfirmRequest
-from tests.core.host.rig import Clock, Puppet, Rig, Stagehand, open_rig, until
+from tests.core.host.rig import Clock, Puppet, Rig, Stagehand, open_rig, rig, until
 
 APPROVAL = ApprovalRequest(
     title="run it?",
@@ -347,17 +347,19 @@ async def test_an_agent_error_fails_the_turn_and_keeps_the_agent(
 
 
 async def test_the_agent_alone_is_told_the_pointer_and_how_to_publish_it(
-    host: Rig, hand: Stagehand, work: Path
+    tmp_path: Path, hand: Stagehand, work: Path
 ) -> None:
-    client = await host.client()
-    replica = await host.session(client, work)
-    session = replica.state.session
-    await client.prompt(session, "one")
-    await until(lambda: hand.turns and replica.state.run is None)
-    told = hand.turns[0].context
-    assert "TASK_POINTER_V2_BOOTSTRAP" in told.splitlines() and "publisher: publish-it" in told
-    said = [entry.text for entry in replica.state.entries if isinstance(entry, MessageEntry)]
-    assert said == ["one"]
+    hand.publisher = "publish-it"
+    async with rig(tmp_path / "data", hand) as host:
+        client = await host.client()
+        replica = await host.session(client, work)
+        session = replica.state.session
+        await client.prompt(session, "one")
+        await until(lambda: hand.turns and replica.state.run is None)
+        told = hand.turns[0].context
+        assert "TASK_POINTER_V2_BOOTSTRAP" in told.splitlines() and "publisher: publish-it" in told
+        said = [entry.text for entry in replica.state.entries if isinstance(entry, MessageEntry)]
+        assert said == ["one"]
 
 
 async def test_what_another_program_publishes_is_on_the_screen_without_a_prompt(
