@@ -4,10 +4,7 @@ What a session shows is the session screen's; here are the start, the end, signa
 """
 
 import asyncio
-import os
 import signal
-import time
-import traceback
 from collections.abc import Awaitable, Callable, Iterable
 from importlib import import_module
 from pathlib import Path
@@ -16,8 +13,10 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
+from textual.worker import WorkerFailed
 
 from felan_tui.screens.session import SessionScreen
+from felan_tui.session.crash import report
 from felan_tui.session.start import Start
 from felan_tui.text.widgets import toast
 from felan_tui.themes import load_themes
@@ -216,18 +215,17 @@ class FelanApp(App[None], inherit_bindings=False):
         asyncio.get_running_loop().remove_reader(self._launcher)
         self.leave(SIGNALLED + signal.SIGHUP)
 
-    def _fatal_error(self) -> None:
-        """An exception of ours ends the app: a report in a file, and one line on the terminal."""
+    def _handle_exception(self, error: Exception) -> None:
+        """An exception of ours ends the app: a report in a file, and one line on the terminal.
+
+        The first one counts: others are what it brings down with it.
+        """
         self._return_code = CRASH
-        report = traceback.format_exc()
-        path = self._data / f"crash-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with open(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
-                file.write(report)
-            self.farewell = f"felan ended by a fault of its own; the report is in {path}\n`felan -c` goes on."
-        except OSError:
-            self.farewell = f"felan ended by a fault of its own:\n{report}"
+        if self._exception is None:
+            self._exception = error
+            self._exception_event.set()  # pyright: ignore[reportUnknownMemberType] untyped in Textual
+            cause = error.error if isinstance(error, WorkerFailed) else error
+            self.farewell = report(cause, self._data)
         self._close_messages_no_wait()
 
     # --- keys where another screen is in front ---

@@ -25,7 +25,8 @@ SCENARIOS = Path(felan_core.__file__).parent / "agents" / "rehearsal" / "scenari
 
 DATA_DIR = click.option(
     "--data-dir",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=click.Path(path_type=Path),
+    metavar="DIRECTORY",
     envvar="FELAN_DATA_DIR",
     help="Where sessions are kept (default: the user's state folder).",
 )
@@ -46,7 +47,9 @@ def felan(context: click.Context, continues: bool, agent: str | None, data_dir: 
     if context.invoked_subcommand is not None:
         if continues or agent is not None:
             option = "--continue" if continues else "--agent"
-            raise click.UsageError(f"{option} does not go with {context.invoked_subcommand!r}; leave one out.")
+            raise click.UsageError(
+                f"{option} does not go with {context.invoked_subcommand!r}; leave one out."
+            )
         return
     if continues and agent is not None:
         raise click.UsageError("--continue keeps the session's own agent; leave out --agent.")
@@ -93,6 +96,8 @@ def demo(context: click.Context, scenario: str, pace: float | None, data_dir: Pa
 
 
 felan.add_command(pointer)
+
+
 felan.add_command(protocol)
 
 

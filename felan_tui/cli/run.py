@@ -1,6 +1,7 @@
 """Run the screen: own the data, keep descriptor 2 off the screen, say in words why it ended."""
 
 import asyncio
+import errno
 import logging
 import os
 import sys
@@ -11,6 +12,7 @@ from typing import Any, Literal
 
 from felan_tui.cli import exits
 from felan_tui.cli.embed import EmbeddedHost, Folders, claim
+from felan_tui.session.crash import report
 from felan_tui.session.errors import HostUnavailable
 from felan_tui.session.start import Start
 
@@ -24,13 +26,19 @@ def run(
     alive: int,
 ) -> int:
     """The exit code of one interactive session. ``alive`` reads as ended when the launcher is gone."""
+    try:
+        cwd = os.getcwd()
+    except OSError:
+        return _say(
+            exits.UNWRITABLE, "This folder is not there any more. Go to one that is, and start again."
+        )
     folders = Folders(data_dir.absolute() if data_dir is not None else default_folder("state"))
     try:
         owner = claim(folders, terminal=terminal_name())
     except HostUnavailable as error:
         return _say(error.code, error.message)
     config = folders.data if data_dir is not None else default_folder("config")
-    begin = Start(kind=start, cwd=os.getcwd(), settings=settings, prompt=prompt)
+    begin = Start(kind=start, cwd=cwd, settings=settings, prompt=prompt)
 
     async def live() -> tuple[int, str]:
         from felan_tui.app import FelanApp
@@ -54,6 +62,10 @@ def run(
     try:
         with _own_screen(folders.log):
             code, farewell = asyncio.run(live())
+    except HostUnavailable as error:
+        code, farewell = error.code, error.message
+    except Exception as error:
+        code, farewell = exits.CRASH, report(error, folders.data)
     finally:
         owner.release()
     return _say(code, farewell) if farewell else code
@@ -86,10 +98,18 @@ def _own_screen(log: Path) -> Generator[None]:
     """Let the screen alone write to the terminal: what anything writes to descriptor 2 goes to the log.
 
     Textual draws on ``sys.__stderr__``; it gets a descriptor of its own for the terminal.
+    Raises ``HostUnavailable`` where the log cannot be written.
     """
     sys.stderr.flush()
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-    target = os.open(log, flags, 0o600)
+    try:
+        target = os.open(log, flags, 0o600)
+    except OSError as error:
+        reason = "a symbolic link" if error.errno == errno.ELOOP else error.strerror or str(error)
+        raise HostUnavailable(
+            exits.UNWRITABLE,
+            f"{log} cannot be written ({reason}). Move it away, or choose another data folder.",
+        ) from error
     kept, drawn = os.dup(2), sys.__stderr__
     os.dup2(target, 2)
     os.close(target)
