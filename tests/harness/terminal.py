@@ -9,6 +9,7 @@ import struct
 import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Self
 
 import pyte
 
@@ -197,7 +198,7 @@ class Terminal:
         os.close(self._leader)
         os.close(self._follower)
 
-    def __enter__(self) -> "Terminal":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:

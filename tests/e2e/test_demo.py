@@ -1,0 +1,61 @@
+from pathlib import Path
+
+from felan_tui.composer.pastes import ENTER_SECONDS
+from tests.e2e.felan import Felan
+
+
+def test_the_tour_plays_through_with_every_question_answered_by_keys(tmp_path: Path) -> None:
+    with Felan(tmp_path, "demo", "--pace", "0", columns=100, rows=30) as felan:
+        note = felan.project / "rehearsal.md"
+        felan.go_to_card("approve · write")
+        felan.press("1")
+        felan.go_to_card("approve · edit")
+        assert "[x]" not in note.read_text()
+        felan.press("1")
+        felan.go_to_card("approve · bash")
+        assert "[x] write a file" in note.read_text()
+        felan.press("1")
+        felan.go_to_card("Is the text on this screen easy to read?")
+        felan.press("y")
+        felan.go_to_card("What would you like an agent to do for you?")
+        felan.press("1")
+        felan.see("☑ [1]")
+        felan.press("4")
+        felan.see("☑ [4]")
+        felan.press("enter")
+        felan.go_to_card("What shall I call you?")
+        felan.write("Ada")
+        felan.see("┃ Ada")
+        felan.past(ENTER_SECONDS)
+        felan.press("enter")
+        felan.go_to_card("How a session should look")
+        felan.tab()
+        felan.press("2")
+        felan.see("● [2] no")
+        felan.tab()
+        felan.tab()
+        felan.press("enter")
+        felan.see("approve · delete")
+        felan.press("pageup")
+        felan.see("Fix bugs, Do the chores", "Ada", "My first session")
+        felan.press("f7")
+        felan.go_to_card("approve · delete")
+        assert note.exists()
+        felan.press("1")
+        felan.see("That was the tour")
+        assert not note.exists()
+        assert felan.quit() == 0
+
+
+def test_a_turn_is_steered_and_then_cancelled(tmp_path: Path) -> None:
+    with Felan(tmp_path, "demo", "--pace", "0", rows=40) as felan:
+        felan.see("approve · write")
+        felan.enter("skip")
+        felan.see("On to the next part.", "approve · bash")
+        assert list(felan.project.iterdir()) == []
+        felan.press("esc")
+        felan.see_not("F2 goes here", "Esc cancels")
+        assert "cancelled" in felan.text()
+        felan.enter("/fail")
+        felan.see("The rehearsal refused, as it was asked to.")
+        assert felan.quit() == 0

@@ -1,0 +1,83 @@
+import os
+from pathlib import Path
+
+from felan_tui.cards.guard import GRACE
+from felan_tui.composer.pastes import ENTER_SECONDS
+from tests.e2e.felan import Felan, children
+
+
+def test_the_first_minute_with_nothing_configured(tmp_path: Path) -> None:
+    with Felan(tmp_path) as felan:
+        _nothing_runs_before_a_key(felan)
+        felan.press("enter")
+        felan.ready()
+        _a_file_changes_after_the_approval_alone(felan)
+        _a_command_of_ones_own_is_followed_live(felan)
+        _the_pointer_bar_follows(felan)
+        assert felan.quit() == 0
+        felan.assert_whole()
+        assert felan.said_at_last() == ""
+
+
+def _nothing_runs_before_a_key(felan: Felan) -> None:
+    felan.see("Which agent shall work here?", "1  Rehearsal ← Enter", "2  An agent command", "later.")
+    felan.until(lambda: list(felan.data.glob("*.db")), "the database")
+    felan.until(lambda: felan.stored("SELECT name FROM sqlite_master WHERE name = 'sessions'"), "its tables")
+    felan.settle()
+    assert felan.stored("SELECT id FROM sessions") == []
+    assert children(felan.app) == []
+    assert list(felan.project.iterdir()) == []
+
+
+def _a_file_changes_after_the_approval_alone(felan: Felan) -> None:
+    scratch = felan.project / "rehearsal-scratch.py"
+    felan.enter("/edit")
+    felan.see("approve · write", "F2 goes here")
+    felan.press("f2")
+    felan.see("┏━ approve · write")
+    felan.press("1")  # in the first half second, in which a card takes nothing
+    felan.past(GRACE)
+    felan.see("┏━ approve · write")
+    assert not scratch.exists()
+    felan.press("1")
+    felan.until(scratch.exists, "the file")
+    felan.go_to_card("approve · edit")
+    assert "Hello, " not in scratch.read_text()
+    felan.press("1")
+    felan.until(lambda: "Hello, " in scratch.read_text(), "the change")
+    felan.go_to_card("approve · delete")
+    felan.press("3")
+    felan.see("stays, and is yours.")
+    assert scratch.exists()
+
+
+def _a_command_of_ones_own_is_followed_live(felan: Felan) -> None:
+    gate = felan.project / "gate"
+    os.mkfifo(gate)
+    felan.enter(r"! printf '\033[31m%s-%s\033[0m\n' live red; read x < gate; printf '%s-%s\n' at last")
+    felan.see("live-red")
+    assert "at-last" not in felan.text()
+    row = next(y for y, line in enumerate(felan.screen.display) if "live-red" in line)
+    column = felan.screen.display[row].index("live-red")
+    colour = felan.screen.buffer[row][column].fg
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (0, 2, 4))
+    assert red > green + 40 and red > blue + 40, colour
+    gate.write_text("go on\n")
+    felan.see("at-last")
+    felan.press("f3")
+    felan.see_not("at-last")
+
+
+def _the_pointer_bar_follows(felan: Felan) -> None:
+    felan.enter("/pointer")
+    felan.go_to_card("The task pointer of this session")
+    for words in ("See it work", "Use it"):
+        felan.write(words)
+        felan.see(words)
+        felan.past(ENTER_SECONDS)
+        felan.press("enter")
+    felan.past(ENTER_SECONDS)
+    felan.press("enter")
+    felan.see("● CLEAN", "Goal: See it work Next: Use it")
+    felan.enter("help")
+    felan.see("DIRTY")
