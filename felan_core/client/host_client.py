@@ -23,10 +23,10 @@ from felan_core.protocol.envelopes import (
     Refused,
     Request,
     TextFrame,
-    parse_server_envelope,
-    reply_id,
+    Unclaimed,
 )
 from felan_core.protocol.errors import ProtocolError
+from felan_core.protocol.frames import parse_server_frame
 from felan_core.protocol.framing import JsonLineDecoder, encode_frame
 from felan_core.protocol.ids import new_uuid7
 from felan_core.protocol.interactions import INTERACTION_KINDS
@@ -148,8 +148,8 @@ class HostClient:
         reason = "the host closed the connection"
         try:
             while data := await self._transport.receive():
-                for raw in decoder.push(data):
-                    self._take(raw)
+                for line in decoder.lines(data):
+                    self._take(line)
             decoder.finish()
         except ProtocolError as error:
             reason = f"the host sent what is not the protocol: {error.message}"
@@ -172,22 +172,24 @@ class HostClient:
             on_lost, self._on_lost = self._on_lost, None
             on_lost(self._lost)
 
-    def _take(self, raw: JsonObject) -> None:
-        identity = reply_id(raw)
-        pending = self._pending.get(identity) if identity is not None else None
-        if identity is not None and pending is None:
-            return  # the reply to a request whose caller gave up
-        frame = parse_server_envelope(raw, pending.op if pending else None)
+    def _op_of(self, identity: str) -> str | None:
+        pending = self._pending.get(identity)
+        return None if pending is None else pending.op
+
+    def _take(self, line: bytes) -> None:
+        frame = parse_server_frame(line, self._op_of)
         match frame:
+            case Unclaimed():
+                pass  # the reply to a request whose caller gave up
             case Accepted():
-                assert pending is not None
+                pending = self._pending[frame.re]
                 if pending.taken is not None:
                     pending.taken(frame.result)
                 if not pending.reply.done():
                     pending.reply.set_result(frame.result)
             case Refused():
-                assert pending is not None
-                if not pending.reply.done():
+                pending = self._pending.get(frame.re)
+                if pending is not None and not pending.reply.done():
                     pending.reply.set_exception(ProtocolError.of(frame.error))
                     pending.reply.exception()
             case EventFrame() | TextFrame():

@@ -22,8 +22,8 @@ from felan_core.protocol import (
     compare_request_payload,
     normalise_mutation_id,
     operation_named,
-    parse_client_envelope,
-    parse_operation_params,
+    parse_client_frame,
+    request_id,
     request_retain_until,
 )
 from felan_core.protocol.base import JsonObject
@@ -61,13 +61,13 @@ class Admission:
         """The operations that are implemented here."""
         return sorted(self._handlers)
 
-    async def admit(self, connection: Connection, raw: JsonObject) -> Awaitable[None] | None:
+    async def admit(self, connection: Connection, line: bytes) -> Awaitable[None] | None:
         """Check one frame; the effect that is still to run, or None where the reply is queued already."""
         try:
-            request = parse_client_envelope(raw)
+            request = parse_client_frame(line)
         except ProtocolError as error:
-            identity = raw.get("id")
-            if not isinstance(identity, str) or not identity or len(identity) > LIMITS.id_bytes:
+            identity = request_id(line)
+            if identity is None:
                 raise
             if error.code == "unsupported_operation" and not connection.greeted:
                 error = invalid("hello: must be the first request")
@@ -85,7 +85,7 @@ class Admission:
         operation = operation_named(request.op)
         if connection.greeted == (request.op == "hello"):
             raise invalid("hello: must be the first request, and comes once")
-        params = parse_operation_params(request.op, request.params)
+        params = request.params
         record: StoredRequestRecord | None = None
         now = self._clock()
         session = request.session or None

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from felan_core.host.outbox import STALL_SECONDS, Outbox
-from felan_core.protocol.base import LIMITS, JsonObject
+from felan_core.protocol.base import LIMITS
 from felan_core.protocol.envelopes import NoticeFrame, ProtocolFailure, ResyncRequired
 from felan_core.protocol.errors import ProtocolError
 from felan_core.protocol.framing import JsonLineDecoder, encode_frame
@@ -32,7 +32,7 @@ class Connection:
         link: Link,
         *,
         principal: Principal,
-        admit: Callable[["Connection", JsonObject], Awaitable[Awaitable[None] | None]],
+        admit: Callable[["Connection", bytes], Awaitable[Awaitable[None] | None]],
         on_end: Callable[["Connection"], None],
         on_overflow: Callable[["Connection", str], None],
         unsent_bytes: int = LIMITS.unsent_bytes,
@@ -77,10 +77,10 @@ class Connection:
         decoder = JsonLineDecoder()
         try:
             while data := await self._link.receive():
-                for raw in decoder.push(data):
+                for line in decoder.lines(data):
                     # A client that asks and does not read is asked to wait: replies are never dropped.
                     await self.outbox.room(0)
-                    effect = await self._admit(self, raw)
+                    effect = await self._admit(self, line)
                     if effect is not None:
                         self._run(effect)
             decoder.finish()

@@ -56,8 +56,8 @@ def scalars(text: str) -> str:
 
 
 def label(text: str, limit: int = LIMITS.label_bytes) -> str:
-    """``text`` as a label: cut where it is too long, which is what becomes of titles."""
-    return scalars(text[:limit])
+    """``text`` as a label of at most ``limit`` UTF-8 bytes: cut where it is too long, as titles are."""
+    return scalars(text[:limit]).encode()[:limit].decode("utf-8", "ignore")
 
 
 def checked(value: T, shape: Any, what: str) -> T:

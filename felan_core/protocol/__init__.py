@@ -30,11 +30,17 @@ from felan_core.protocol.envelopes import (
     Refused,
     Request,
     TextFrame,
-    parse_client_envelope,
-    parse_server_envelope,
+    Unclaimed,
 )
 from felan_core.protocol.errors import ERROR_CODES, ErrorBody, KnownErrorCode, ProtocolError
 from felan_core.protocol.events import parse_session_event
+from felan_core.protocol.frames import (
+    parse_client_envelope,
+    parse_client_frame,
+    parse_server_envelope,
+    parse_server_frame,
+    request_id,
+)
 from felan_core.protocol.framing import JsonLineDecoder, encode_frame
 from felan_core.protocol.ids import new_uuid7, normalise_mutation_id
 from felan_core.protocol.interactions import INTERACTION_KINDS, validate_interaction_answer
@@ -71,6 +77,7 @@ __all__ = [
     "Request",
     "StoredRequestRecord",
     "TextFrame",
+    "Unclaimed",
     "canonical_request_payload",
     "classify_revision",
     "classify_text_delta",
@@ -81,12 +88,15 @@ __all__ = [
     "normalise_mutation_id",
     "operation_named",
     "parse_client_envelope",
+    "parse_client_frame",
     "parse_interaction",
     "parse_operation_params",
     "parse_operation_result",
     "parse_server_envelope",
+    "parse_server_frame",
     "parse_session_event",
     "parse_session_snapshot",
+    "request_id",
     "request_retain_until",
     "validate_interaction_answer",
 ]

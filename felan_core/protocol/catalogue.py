@@ -8,8 +8,9 @@ negotiates what is there.
 from typing import Any, Final, Literal, NamedTuple
 
 from felan_core.protocol import operations as op
+from felan_core.protocol.base import Json
 from felan_core.protocol.errors import ProtocolError
-from felan_core.protocol.plain import convert, plain
+from felan_core.protocol.validate import parse_schema
 
 Scope = Literal["host", "session", "root", "either"]
 Durability = Literal["none", "record", "control"]
@@ -100,11 +101,11 @@ def operation_named(name: str) -> Operation:
     return operation
 
 
-def parse_operation_params(name: str, params: Any) -> Any:
-    """The typed parameters of operation ``name``. Raises ``ProtocolError``."""
-    return convert(plain(params), operation_named(name).params, "params")
+def parse_operation_params(name: str, params: Json) -> Any:
+    """The typed parameters of operation ``name`` in plain JSON. Raises ``ProtocolError``."""
+    return parse_schema(operation_named(name).params, params, "params")
 
 
-def parse_operation_result(name: str, result: Any) -> Any:
-    """The typed result of operation ``name``. Raises ``ProtocolError``."""
-    return convert(plain(result), operation_named(name).result, "result")
+def parse_operation_result(name: str, result: Json) -> Any:
+    """The typed result of operation ``name`` in plain JSON. Raises ``ProtocolError``."""
+    return parse_schema(operation_named(name).result, result, "result")

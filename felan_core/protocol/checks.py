@@ -134,9 +134,9 @@ def _struct(shape: type[msgspec.Struct], whole: bool) -> Check | None:
     hints = get_type_hints(shape, include_extras=True)
     wire_names = dict(zip(shape.__struct_fields__, shape.__struct_encode_fields__, strict=True))
     members = [
-        (name, check)
+        (name, inner)
         for name in shape.__struct_fields__
-        if (check := compiled(hints[name], whole)) is not None
+        if (inner := compiled(hints[name], whole)) is not None
     ]
     verify = shape.verify if issubclass(shape, Wire) and shape.verify is not Wire.verify else None
     weigh = shape.weigh if whole and issubclass(shape, Wire) and shape.weigh is not Wire.weigh else None

@@ -6,13 +6,13 @@ event of a known type is refused; it never slips through as unknown.
 
 from typing import Any, Union
 
-import msgspec
-
-from felan_core.protocol.base import UNSET, Id, JsonObject, Label, Maybe, Wire, as_object
+from felan_core.protocol.base import LIMITS, UNSET, Id, Json, JsonObject, Label, Maybe, Wire, as_object
+from felan_core.protocol.checks import weight
 from felan_core.protocol.elements import Element
 from felan_core.protocol.entries import Entry, ToolEntry
 from felan_core.protocol.errors import ErrorBody, invalid
 from felan_core.protocol.interactions import Interaction
+from felan_core.protocol.plain import plain
 from felan_core.protocol.session import (
     Branch,
     Catalogue,
@@ -25,6 +25,7 @@ from felan_core.protocol.session import (
     SessionHeader,
 )
 from felan_core.protocol.streams import StreamRef
+from felan_core.protocol.validate import shape_of
 
 
 class SessionUpdated(Wire, tag_field="type", tag="session.updated", frozen=True, kw_only=True):
@@ -127,26 +128,41 @@ EVENT_TYPES: dict[str, type[Any]] = {
 }
 
 
-class UnknownEvent(msgspec.Struct, frozen=True):
-    """An event of a type that this version does not know: ``value`` is the event as it came."""
+class UnknownEvent(dict[str, Any]):
+    """An event of a type that this version does not know: the JSON as it came, unstripped."""
 
-    type: str
-    value: JsonObject
+    @property
+    def type(self) -> str:
+        """The type that it has, not known here."""
+        return self["type"]
+
+    @property
+    def value(self) -> JsonObject:
+        """The whole event as a plain object."""
+        return dict(self)
 
 
 SessionEvent = Union[KnownEvent, UnknownEvent]
 
 
-def parse_session_event(value: Any) -> SessionEvent:
-    """The typed event for plain JSON ``{type, …}``. Raises ``ProtocolError('invalid_request')``."""
+def parse_session_event(value: Json) -> SessionEvent:
+    """The typed event for plain JSON ``{type, …}``.
+
+    An unknown type is kept as ``UnknownEvent`` (depth 32, 12 MiB); a malformed event of a known type is
+    refused. Raises ``ProtocolError('invalid_request')``.
+    """
+    return parse_plain_event(plain(value, path="event"))
+
+
+def parse_plain_event(value: Json) -> SessionEvent:
+    """``parse_session_event`` for JSON that is normalised already."""
     event = as_object(value)
     kind = event.get("type") if event is not None else None
     if event is None or not isinstance(kind, str) or not kind:
         raise invalid("event.type: a string is required")
     shape = EVENT_TYPES.get(kind)
-    if shape is None:
-        return UnknownEvent(kind, event)
-    try:
-        return msgspec.convert(value, shape)
-    except msgspec.ValidationError as error:
-        raise invalid(f"event {kind}: {error}") from None
+    if shape is not None:
+        return shape_of(shape).slow(event, "event")
+    if weight(event) > LIMITS.page_bytes:
+        raise invalid(f"event: more than {LIMITS.page_bytes} bytes")
+    return UnknownEvent(event)

@@ -1,15 +1,16 @@
 """Framing: one JSON object a line, UTF-8, LF (session protocol §2)."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
-from felan_core.protocol.base import LIMITS, JsonObject, as_object
+from felan_core.protocol.base import LIMITS, JsonObject
 from felan_core.protocol.errors import ProtocolError, invalid
+from felan_core.protocol.validate import check_utf8, untyped
 
-_decoder: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder()
-_encoder: Final = msgspec.json.Encoder()
+_decode: Final = msgspec.json.Decoder[Any]().decode
+_encode: Final = msgspec.json.Encoder().encode
 _BLANK: Final = b" \t\r"
 
 
@@ -20,7 +21,7 @@ def encode_frame(value: Any) -> bytes:
     only validated, authorised envelopes. Raises ``ProtocolError('invalid_request')`` for a frame past
     ``frameBytes``.
     """
-    line = _encoder.encode(value)
+    line = _encode(value)
     if len(line) > LIMITS.frame_bytes:
         raise invalid(f"frame: {len(line)} bytes, more than {LIMITS.frame_bytes}")
     return line + b"\n"
@@ -87,17 +88,11 @@ class JsonLineDecoder:
 
 def parse_line(line: bytes) -> JsonObject:
     """The JSON object on one line. Raises ``ProtocolError('invalid_request')``."""
-    if line.startswith(b"\xef\xbb\xbf"):
-        raise invalid("frame: a byte order mark")
     try:
-        line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise invalid(f"frame: not UTF-8 at byte {error.start}") from None
-    try:
-        value = _decoder.decode(line)
-    except (msgspec.DecodeError, RecursionError):
-        raise invalid("frame: not JSON") from None
-    frame = as_object(value)
-    if frame is None:
-        raise invalid("frame: not an object")
-    return frame
+        value = _decode(line)
+    except (ValueError, RecursionError):
+        check_utf8(line)
+        value = untyped(line)
+    if type(value) is not dict:
+        raise invalid("frame: must be an object")
+    return cast(JsonObject, value)

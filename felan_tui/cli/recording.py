@@ -7,7 +7,6 @@ from felan_core.protocol import (
     LIMITS,
     ProtocolError,
     parse_client_envelope,
-    parse_operation_params,
     parse_server_envelope,
 )
 from felan_core.protocol.control import is_control, parse_control_request, parse_control_response
@@ -102,8 +101,7 @@ class Recording:
         if isinstance(identity, str) and isinstance(op, str):
             # Also of a request that is refused below: its reply says so, and is a good frame.
             self._asked[identity] = op
-        request = parse_client_envelope(raw)
-        parse_operation_params(request.op, request.params)
+        parse_client_envelope(raw)
 
     def _reply(self, raw: dict[str, Any]) -> None:
         re = raw.get("re")

@@ -98,7 +98,7 @@ async def test_a_long_title_is_cut_and_the_tool_shown(host: Rig, hand: Stagehand
 
     replica = await run(host, hand, work, act)
     [tool] = [one for one in replica.state.entries if isinstance(one, ToolEntry)]
-    assert len(tool.title) == 1024 and tool.title.startswith("\ufffdx")
+    assert len(tool.title.encode()) == 1024 and tool.title.startswith("\ufffdx")
     assert len([one for one in replica.state.entries if isinstance(one, NoticeEntry)]) == 1
 
 
