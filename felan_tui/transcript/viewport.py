@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.app import App
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
@@ -32,6 +32,10 @@ MAX_MEASURED = 32
 
 MAX_COPIED = 50_000
 """Rows of a selection that are copied."""
+
+
+MAX_REPAINTED = 8
+"""Changed lines that are drawn one by one; of more the whole view is drawn."""
 
 
 class Viewport(ScrollView):
@@ -61,6 +65,8 @@ class Viewport(ScrollView):
         self._placing = False
         self._shift = 0
         self._seen = Size()
+        self._painted: list[Strip] = []
+        self._blank = Strip.blank(0)
 
     def settled(self) -> None:
         """Called when what is visible was drawn and stands in its place."""
@@ -236,7 +242,17 @@ class Viewport(ScrollView):
         finally:
             self._placing = False
         self._policy = self._policy.below(total - top - self._page)
-        self.refresh()
+        self._repaint()
+
+    def _repaint(self) -> None:
+        """Draws the lines that are not what they were: a word that comes changes one, and sends one."""
+        lines = [self.render_line(y) for y in range(self._page)]
+        before, self._painted = self._painted, lines
+        changed = [y for y, line in enumerate(lines) if y >= len(before) or before[y] is not line]
+        if len(changed) > MAX_REPAINTED:
+            self.refresh()
+        elif changed:
+            self.refresh(*(Region(0, y, self._seen.width, 1) for y in changed))
 
     def _reveal(self, entry: Entry) -> None:
         """Scrolls as little as shows a block, or as much of it as fits from its beginning."""
@@ -293,7 +309,9 @@ class Viewport(ScrollView):
         found = self._stack.row(line)
         look = self._stack.look
         if found is None or look is None:
-            return Strip.blank(width)
+            if self._blank.cell_length != width:
+                self._blank = Strip.blank(width)
+            return self._blank
         entry, number, row = found
         place = line - self._shift
         is_cursor = number >= 0 and entry.block.key == self.cursor
