@@ -67,13 +67,23 @@ class Stage:
 
     async def _do(self, job: Callable[[], Awaitable[R]]) -> R:
         """Run ``job`` of the actor. What the session refuses the agent hears as ``AgentError``."""
+
+        async def while_open() -> R:
+            self._check_open()
+            return await job()
+
         try:
-            return await self._actor.do(job)
+            return await self._actor.do(while_open)
         except ProtocolError as error:
             raise AgentError(error.message) from error
         except StoreError as error:
             self._actor.services.report(error, "what an agent did")
             raise AgentError(str(error)) from error
+
+    def _check_open(self) -> None:
+        """An agent that outlives its session changes nothing in it any more."""
+        if self._actor.state.header.state == "closed":
+            raise ProtocolError("unavailable", "session: it is closed")
 
     # --- transcript ---
 
@@ -158,6 +168,7 @@ class Stage:
         resume: JsonObject | None = None,
     ) -> Answer:
         async def job() -> "tuple[str, asyncio.Future[Answer]]":
+            self._check_open()
             checked(request, InteractionRequest, "request")
             await self._streams.complete("completed")
             return await self._broker.open(
