@@ -1,19 +1,21 @@
 """A recorded stream of the session protocol: every line checked, replies against the requests before them."""
 
 from collections import Counter
-from typing import Any, BinaryIO, Final, NamedTuple, cast
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from felan_core.protocol import (
     LIMITS,
+    OPERATION_CATALOG,
+    EventFrame,
     ProtocolError,
-    parse_client_envelope,
-    parse_server_envelope,
+    parse_client_frame,
+    parse_server_frame,
 )
 from felan_core.protocol.control import is_control, parse_control_request, parse_control_response
-from felan_core.protocol.envelopes import EventFrame
 from felan_core.protocol.events import UnknownEvent
 from felan_core.protocol.framing import parse_line
 
+_MEMBERS: Final = (("outcome", "replies"), ("event", "events"), ("stream", "texts"), ("notice", "notices"))
 KINDS: Final = ("requests", "replies", "events", "texts", "notices", "controls")
 
 
@@ -74,48 +76,41 @@ class Recording:
 
     def _check(self, number: int, line: bytes, whole: bool) -> None:
         try:
-            self._frame(parse_line(line))
+            self._frame(parse_line(line), line)
         except ProtocolError as error:
             cut = "" if whole else " (the stream ends inside this frame)"
             self._refuse(number, error.code, error.message + cut)
 
-    def _frame(self, raw: dict[str, Any]) -> None:
+    def _frame(self, raw: dict[str, Any], line: bytes) -> None:
         if is_control(raw):
             self.kinds["controls"] += 1
             (parse_control_response if "outcome" in raw else parse_control_request)(raw)
         elif "op" in raw:
             self.kinds["requests"] += 1
-            self._request(raw)
-        elif "outcome" in raw:
-            self.kinds["replies"] += 1
-            self._reply(raw)
+            identity, op = raw.get("id"), raw["op"]
+            if isinstance(identity, str) and isinstance(op, str):
+                # Also of a request that is refused below: its reply says so, and is a good frame.
+                self._asked[identity] = op
+            parse_client_frame(line)
         else:
-            for member, kind in (("event", "events"), ("stream", "texts"), ("notice", "notices")):
+            for member, kind in _MEMBERS:
                 self.kinds[kind] += member in raw
-            frame = parse_server_envelope(raw)
+            self._unmatched(raw)
+            frame = parse_server_frame(line, self._operation)
             if isinstance(frame, EventFrame) and isinstance(frame.event, UnknownEvent):
                 self.unknown_events += 1
 
-    def _request(self, raw: dict[str, Any]) -> None:
-        identity, op = raw.get("id"), raw["op"]
-        if isinstance(identity, str) and isinstance(op, str):
-            # Also of a request that is refused below: its reply says so, and is a good frame.
-            self._asked[identity] = op
-        parse_client_envelope(raw)
-
-    def _reply(self, raw: dict[str, Any]) -> None:
+    def _unmatched(self, raw: dict[str, Any]) -> None:
+        """Count a reply whose request is not in the stream. Its envelope is checked all the same, and its
+        result as an object of plain JSON: which operation's it is nobody can say.
+        """
         re = raw.get("re")
-        op = self._asked.get(re) if isinstance(re, str) else None
-        if op is None:
+        if "outcome" in raw and not (isinstance(re, str) and re in self._asked):
             self.unmatched += 1
-            if raw.get("outcome") == "accepted":
-                # Which result this is nobody can say; the envelope and the bounds hold for all of them.
-                result = cast(object, raw.get("result"))
-                if not isinstance(result, dict):
-                    raise ProtocolError("invalid_request", "reply.result: must be an object")
-                parse_server_envelope(raw | {"result": {}}, "detach")
-                return
-        parse_server_envelope(raw, op)
+
+    def _operation(self, re: str) -> str | None:
+        op = self._asked.get(re)
+        return op if op in OPERATION_CATALOG else None
 
     def _refuse(self, number: int, code: str, message: str) -> None:
         self.problems.append(Problem(number, code, message))
