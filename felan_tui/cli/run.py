@@ -42,12 +42,14 @@ def run(
 
     async def live() -> tuple[int, str]:
         from felan_tui.app import FelanApp
+        from felan_tui.cli.garbage import set_aside
 
         opened: list[EmbeddedHost] = []
 
         async def open_host() -> EmbeddedHost:
             host = await EmbeddedHost.open(folders, owner)
             opened.append(host)
+            set_aside()
             return host
 
         app = FelanApp(open_host, begin, data=folders.data, config=config, launcher=alive)
