@@ -82,6 +82,7 @@ def catalog(as_json: bool) -> None:
     Being in the catalogue is neither presence nor permission: hello says what a host has.
     """
     from felan_core.protocol import OPERATION_CATALOG
+    from felan_tui.text.cells import pad
 
     rows = [
         {
@@ -111,7 +112,7 @@ def catalog(as_json: bool) -> None:
     ]
     widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
     for line in table:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+        click.echo("  ".join(pad(cell, width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
 def _print_json(value: Any) -> None:

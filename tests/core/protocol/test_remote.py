@@ -75,7 +75,7 @@ def test_a_provider_of_sixty_four_bytes_is_taken() -> None:
 def test_a_row_names_a_session_as_its_operation_says() -> None:
     row = ROW | {"requester": "u"}
     create: dict[str, Any] = {name: value for name, value in row.items() if name != "session"}
-    create |= {"op": "sessions.create", "params": {"cwd": "/work"}}
+    create |= {"op": "sessions.create", "params": {"cwd": "/srv/app"}}
     assert parse_remote_command_row(create).op == "sessions.create"
     assert refusal(parse_remote_command_row, create | {"session": "s"}) == "invalid_request"
     del row["session"]
@@ -99,11 +99,11 @@ def test_eight_operations_are_remote() -> None:
 def test_a_remote_session_may_have_the_id_that_the_platform_chose() -> None:
     chosen = new_uuid7()
     params = parse_remote_operation(
-        {"op": "sessions.create", "params": {"cwd": "/work", "sessionId": chosen, "instructions": "x"}}
+        {"op": "sessions.create", "params": {"cwd": "/srv/app", "sessionId": chosen, "instructions": "x"}}
     ).params
     assert isinstance(params, RemoteCreateParams) and params.session_id == chosen
     for other in (chosen.upper(), chosen[:-1], chosen + "\n", "{" + chosen + "}"):
-        command = {"op": "sessions.create", "params": {"cwd": "/work", "sessionId": other}}
+        command = {"op": "sessions.create", "params": {"cwd": "/srv/app", "sessionId": other}}
         assert refusal(parse_remote_operation, command) == "invalid_request"
 
 
