@@ -133,6 +133,18 @@ class SessionLink:
         ]
         return said[0].text if said else None
 
+    def is_past(self, interaction: Interaction) -> bool:
+        """Whether something else was said since the turn that asked this."""
+        run = interaction.scope.run
+        if not run:
+            return False
+        if self.state.run is not None:
+            return self.state.run.id != run
+        newest = reversed(self.state.entries.newest(len(self.state.entries)))
+        said = (one for one in newest if isinstance(one, MessageEntry) and one.role == "user")
+        last = next(said, None)
+        return last is not None and last.run != run
+
     # --- processes and history ---
 
     async def shell(self, command: str) -> str:

@@ -26,6 +26,7 @@ from felan_tui.bars import HeaderLine, PointerBar, QueueLines
 from felan_tui.bars.keys import KeyLine
 from felan_tui.cards.card import Surroundings
 from felan_tui.cards.stack import CardStack
+from felan_tui.cards.wording import can_ask_again
 from felan_tui.composer import Composer
 from felan_tui.elements.area import ElementArea
 from felan_tui.elements.host import is_host_element
@@ -44,7 +45,7 @@ CARD_KEY = "F2"
 _TOUCHES: dict[type, tuple[str, ...]] = {
     SessionUpdated: ("header", "run", "composer"),
     SessionClosed: ("header",),
-    RunStarted: ("run", "composer"),
+    RunStarted: ("run", "composer", "cards"),
     RunEnded: ("run", "composer"),
     QueueUpdated: ("queue", "composer"),
     CatalogUpdated: ("composer",),
@@ -147,7 +148,11 @@ class Parts:
         if "queue" in dirty:
             self._screen.query_one(QueueLines).show(state.queue, NAME)
         if "cards" in dirty:
-            self.cards.show(state.interactions.values())
+            interactions = state.interactions.values()
+            # What could be asked again and was passed over by what was said since is history.
+            self.cards.show(
+                one for one in interactions if not (can_ask_again(one) and self.link.is_past(one))
+            )
             self._ring()
         if "elements" in dirty:
             await self._draw_elements()
