@@ -79,12 +79,22 @@ class Felan(Terminal):
         self.see(*titles, "┏")
         self.past(GRACE)
 
-    def tab(self) -> None:
-        """Tab, until the focus is seen elsewhere: keys behind it go to the next field then."""
+    def step(self, key: str = "tab") -> None:
+        """Tab or Enter in a form, until the focus is seen elsewhere: what is typed then goes there."""
+        self.past(ENTER_SECONDS)
         before = self._looks()
-        self.press("tab")
+        self.press(key)
         self.wait(lambda _: self._looks() != before, "another look of what has the focus")
         self.settle(0.1)
+
+    def fill(self, *words: str) -> None:
+        """Fill in a form's fields, one after the other, and press the button behind them."""
+        for one in words:
+            self.write(one)
+            self.see(one)
+            self.step("enter")
+        self.past(ENTER_SECONDS)
+        self.press("enter")
 
     def _looks(self) -> list[tuple[str, str, bool]]:
         cells = (self.screen.buffer[y][x] for y in range(self.rows) for x in range(self.columns))

@@ -127,7 +127,7 @@ def test_hostile_text_reaches_no_terminal(tmp_path: Path) -> None:
         felan.press("enter")
         felan.go_to_card("[red]form[/x]")
         for _ in range(3):
-            felan.tab()
+            felan.step()
         felan.press("enter")
         felan.see("[red]failed[/x]")
         felan.press("f3")

@@ -2,7 +2,6 @@ import os
 from pathlib import Path
 
 from felan_tui.cards.guard import GRACE
-from felan_tui.composer.pastes import ENTER_SECONDS
 from tests.e2e.felan import Felan, children
 
 
@@ -71,13 +70,7 @@ def _a_command_of_ones_own_is_followed_live(felan: Felan) -> None:
 def _the_pointer_bar_follows(felan: Felan) -> None:
     felan.enter("/pointer")
     felan.go_to_card("The task pointer of this session")
-    for words in ("See it work", "Use it"):
-        felan.write(words)
-        felan.see(words)
-        felan.past(ENTER_SECONDS)
-        felan.press("enter")
-    felan.past(ENTER_SECONDS)
-    felan.press("enter")
-    felan.see("● CLEAN", "Goal: See it work Next: Use it")
+    felan.fill("See it work", "Use it")
+    felan.see("● CLEAN", "Goal: See it work", "Next: Use it")
     felan.enter("help")
     felan.see("DIRTY")
