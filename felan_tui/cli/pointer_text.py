@@ -26,8 +26,9 @@ def line(one: "Look") -> str:
     """A session on one line: when, status, revision, id, and how its text begins."""
     state = one.state
     if state is None:
-        status = one.code or "ABSENT"
-        return f"{pad('', 20)}  {pad(status, 7)}  {pad('', 5)}  {clean(one.session_id)}"
+        status = "ABSENT" if one.code is None else "ERROR"
+        words = f"{pad('', 20)}  {pad(status, 7)}  {pad('', 5)}  {clean(one.session_id)}  {one.code or ''}"
+        return words.rstrip()
     # A task's first line says most of it; the rest is a `show` away.
     first = cut(clean((state.pointer_text or "").strip().split("\n")[0]), _LONGEST)
     revision = pad(f"r{state.revision}", 5)

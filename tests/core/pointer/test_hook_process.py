@@ -61,7 +61,7 @@ def context(done: subprocess.CompletedProcess[bytes]) -> str:
 
 def test_the_typical_run_by_the_commands_in_the_context(installed: Installed) -> None:
     def publish(text: str, next_step: str) -> dict[str, Any]:
-        lines = dict(line.partition(": ")[::2] for line in text.splitlines())
+        lines = {name: value for name, _, value in (line.partition(": ") for line in text.splitlines())}
         request = {**json.loads(lines["request"]), "task_id": TASK, "pointer_text": next_step}
         done = run(lines["publisher"], as_json(request))
         assert (done.returncode, done.stderr) == (0, b"")
