@@ -8,7 +8,7 @@ garbage, so it is set aside once, and full collections are made rarer.
 import gc
 from typing import Final
 
-THRESHOLDS: Final = (10_000, 20, 50)
+THRESHOLDS: Final = (3_000, 10, 100)
 """Allocations before a young collection; young ones before a middle one; middle ones before a full one."""
 
 
