@@ -19,7 +19,17 @@ def _stream() -> str:
     return measure()
 
 
-BENCHMARKS: dict[str, Callable[[], str]] = {"first_paint": _first_paint, "stream": _stream}
+def _pointer() -> str:
+    from benchmarks.pointer import measure
+
+    return measure()
+
+
+BENCHMARKS: dict[str, Callable[[], str]] = {
+    "first_paint": _first_paint,
+    "stream": _stream,
+    "pointer": _pointer,
+}
 
 
 def main(names: list[str]) -> int:

@@ -1,0 +1,93 @@
+"""The installed hook command and the publisher, as whole processes, against a bare interpreter.
+
+A prompt waits for the hook, so the peer is the least that any hook in Python costs: `python -I -S -c pass`
+with the interpreter of the installed command. All run in turn, in one run, and the ratio is that of the
+medians: with the state root in memory, and on the disk, where every write is synced. The hook's prompt makes
+a task dirty, the longest way that there is; the publish wins.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from felan_core.pointer.install import scripts
+from felan_core.pointer.store import PointerStore
+
+SESSION = "a-session"
+TASK = "8d3f0c1e-2b4a-4c5d-9e6f-0123456789ab"
+TEXT = "Goal: make the pointer fast\nNext: measure it\n" * 20
+LIMITS = {"memory": 3.0, "disk": 5.0}
+WHERE = {"memory": "in memory", "disk": "on the disk"}
+MEMORY = "/dev/shm"
+
+
+def seconds(argv: Sequence[str], data: bytes) -> float:
+    """One whole process, from its start to its end."""
+    began = time.perf_counter()
+    subprocess.run(argv, input=data, stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - began
+
+
+def _request(root: str) -> bytes:
+    state = PointerStore(root).read(SESSION)
+    expected = ("ABSENT", 0) if state is None else (state.generation, state.revision)
+    members = {
+        "schema_version": 3,
+        "session_id": SESSION,
+        "expected_generation": expected[0],
+        "expected_revision": expected[1],
+        "task_id": TASK,
+        "target_status": "CLEAN",
+        "pointer_text": TEXT,
+    }
+    return json.dumps(members).encode()
+
+
+def _run(place: str, folder: str, runs: int) -> list[str]:
+    root = os.path.join(folder, "root")
+    scripts.write(folder)
+    bare = [sys.executable, "-I", "-S", "-c", "pass"]
+    hook = ["/bin/sh", "-c", scripts.hook_command(folder, "codex", root)]
+    script = os.path.join(folder, scripts.PUBLISH_SCRIPT)
+    publisher = [sys.executable, "-I", "-S", script, "--state-root", root]
+    event = {"session_id": SESSION, "hook_event_name": "UserPromptSubmit", "prompt": "word " * 200}
+    prompt = json.dumps(event).encode()
+    times: dict[str, list[float]] = {"bare": [], "hook": [], "publish": []}
+    for run in range(runs + 1):
+        one = {"bare": seconds(bare, b""), "publish": seconds(publisher, _request(root))}
+        one["hook"] = seconds(hook, prompt)
+        for name, value in one.items():
+            if run:  # the first round compiles and warms the caches
+                times[name].append(value)
+    medians = {name: statistics.median(values) * 1000 for name, values in times.items()}
+    rows = [
+        f"  in {place}: python -I -S -c pass {medians['bare']:7.1f} ms (min {min(times['bare']) * 1000:.1f})"
+    ]
+    for name in ("hook", "publish"):
+        ratio = medians[name] / medians["bare"]
+        verdict = "within" if ratio <= LIMITS[place] else "OVER"
+        rows.append(
+            f"    {name:<8} {medians[name]:7.1f} ms (min {min(times[name]) * 1000:.1f})"
+            f"  ratio {ratio:5.2f}  ({verdict} {LIMITS[place]:g})"
+        )
+    return rows
+
+
+def measure(runs: int = 40) -> str:
+    """The report: medians and ratios."""
+    rows = [f"task pointer, whole processes ({runs} rounds, in turn)"]
+    if os.path.isdir(MEMORY):
+        with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+            rows += _run("memory", folder, runs)
+    else:
+        rows.append("  state root in memory: there is no such file system here")
+    # Beside the results, since the temporary folder may be in memory too.
+    with tempfile.TemporaryDirectory(dir=Path(__file__).parent) as folder:
+        rows += _run("disk", folder, runs)
+    return "\n".join(rows) + "\n"
