@@ -9,11 +9,15 @@ holds it, and every update is a compare-and-set on (generation, revision). The r
     fileops     the file operations, for tests to fail     files       folder, lock, atomic write
     store       PointerStore: all of it under a state root
     lifecycle   the three events, publish and read         context_text the text for the agent
-    publisher   bytes in, answer out                       schema      the JSON Schemas
+    publisher   bytes in, answer out                       hooks       the same for a hook's event
+    main        both as whole processes                    places      where all of it is kept
+
+    schema      the JSON Schemas                           watch       following changes
+    migrate     envelopes of schema v1                     install     the hooks in an agent's configuration
 
 The names below come with their module at their first use, so that the package itself costs nothing to import.
-A hook and the publisher are what an agent waits for at every prompt: no module here but `schema` imports more
-than `os`, `time`, `fcntl`, `stat` and `errno`.
+A hook and the publisher are what an agent waits for at every prompt: no module of the first group imports
+more than `os`, `sys`, `time`, `fcntl`, `stat` and `errno`.
 """
 
 from __future__ import annotations

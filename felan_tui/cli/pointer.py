@@ -8,7 +8,6 @@ held back; 5 the system refused to read or write; 6 what was named is not there;
 a file is refused as it is; 8 the doctor found something to mend.
 """
 
-import json as json_text
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -108,6 +107,8 @@ def list_(state_root: str | None, as_json: bool) -> None:
 def watch(session: str | None, state_root: str | None, as_json: bool) -> None:
     """Follow SESSION, or all of them: a line for what is there now, and one for every change."""
     with _failures(as_json):
+        from json import dumps as as_text
+
         from felan_core.pointer.values import is_session_id
         from felan_core.pointer.watch import Watcher, follow, members
         from felan_tui.cli.pointer_text import line
@@ -115,7 +116,7 @@ def watch(session: str | None, state_root: str | None, as_json: bool) -> None:
         if session is not None and not is_session_id(session):
             raise click.UsageError("SESSION is no session id.")
         for one in follow(Watcher(_store(state_root), session)):
-            click.echo(json_text.dumps(members(one)) if as_json else line(one))
+            click.echo(as_text(members(one)) if as_json else line(one))
             sys.stdout.flush()
 
 
@@ -350,7 +351,9 @@ def _show(one: Any, as_json: bool) -> None:
 
 
 def _json(value: object) -> None:
-    click.echo(json_text.dumps(value))
+    from json import dumps
+
+    click.echo(dumps(value))
 
 
 def _fail(as_json: bool, status: int, code: str, message: str, **more: str | None) -> NoReturn:
