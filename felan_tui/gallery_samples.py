@@ -79,11 +79,27 @@ FORM: dict[str, Any] = {
     "submit": {"id": "send", "label": "Release it"},
     "cancel": {"id": "stop", "label": "Not now"},
 }
-CANNOT = {
+NUMBERS = {
     **FORM,
     "fields": [
-        {"type": "number", "id": "count", "label": "How many", "default": 3},
-        {"type": "multi_select", "id": "hosts", "label": "Hosts", "required": True, "options": options(3)},
+        {
+            "type": "number",
+            "id": "count",
+            "label": "How many",
+            "integer": True,
+            "min": 1,
+            "max": 9,
+            "default": 3,
+        },
+        {"type": "number", "id": "ratio", "label": "Ratio"},
+        {
+            "type": "multi_select",
+            "id": "hosts",
+            "label": "Hosts",
+            "required": True,
+            "max": 2,
+            "options": options(3),
+        },
     ],
 }
 RESPONDER = {"responder": {"id": "me", "client": "phone"}, "resolvedAt": 1}
@@ -143,7 +159,7 @@ INTERACTIONS: dict[str, list[Interaction]] = {
         )
     ],
     "form": [interaction("f-1", {"kind": "form", "form": FORM})],
-    "form-cannot": [interaction("f-2", {"kind": "form", "form": CANNOT})],
+    "form-numbers": [interaction("f-2", {"kind": "form", "form": NUMBERS})],
     "deferred": [
         interaction(
             "d-1",
@@ -174,6 +190,17 @@ ACTIONS: list[dict[str, Any]] = [
         "fields": [{"type": "string", "id": "name", "label": "Name", "required": True}],
     },
 ]
+ROW_ACTIONS: list[dict[str, Any]] = [
+    {"id": "open", "label": "Open", "scope": "item"},
+    {"id": "drop", "label": "Drop", "scope": "item", "style": "danger", "confirm": "the row goes away"},
+    {
+        "id": "rename",
+        "label": "Rename",
+        "scope": "item",
+        "fields": [{"type": "string", "id": "name", "label": "Name", "required": True}],
+    },
+    {"id": "reload", "label": "Reload", "scope": "element"},
+]
 COLUMNS = [
     {"id": "name", "label": "Name", "type": "string"},
     {"id": "size", "label": "Size", "type": "number"},
@@ -189,10 +216,13 @@ ROWS = [
 
 
 def _view(layout: str, **members: Any) -> Element:
-    items = [
+    items: list[dict[str, Any]] = [
         {"id": f"r{n}", "fields": {"name": name, "size": size, "ok": ok, "at": 1_700_000_000_000 + n}}
         for n, (name, size, ok) in enumerate(ROWS)
     ]
+    # The second row has one of the actions, the third none; where nothing is said a row has all of them.
+    items[1]["actions"] = ["open"] if layout == "list" else []
+    items[2]["actions"] = []
     page = {"index": 0, "size": 4, "total": 120, "hasMore": True}
     return element(
         kind="view",
@@ -231,5 +261,5 @@ ELEMENTS: dict[str, list[Element]] = {
         element(kind="document", id="d1", title="Plan", markdown="# Plan\n\n* first\n* second\n" * 12)
     ],
     "view": [_view("table", actions=ACTIONS)],
-    "view-list": [_view("list", actions=[{"id": "open", "label": "Open", "scope": "item"}])],
+    "view-list": [_view("list", actions=ROW_ACTIONS)],
 }

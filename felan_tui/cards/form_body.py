@@ -6,14 +6,12 @@ from typing import Any
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
-from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
 from felan_core.protocol.elements import FormField
 from felan_tui.cards.entry import Keeper, LineEntry
 from felan_tui.cards.fields import FieldRow
-from felan_tui.cards.lines import Lines
 from felan_tui.cards.options import OptionField
 from felan_tui.cards.press import Press
 
@@ -59,18 +57,6 @@ class FormBody(Widget):
         self._submit = Press(submit, card=card, id="submit")
         self._cancel = Press(cancel, card=card, id="cancel")
         self._scroll = VerticalScroll(classes="form--fields", can_focus=False)
-        blocked = [row.label for row in self.rows if row.blocks]
-        self._submit.disabled = bool(blocked)
-        self._blocked = Lines(
-            [
-                Content.assemble(
-                    (f"! {', '.join(blocked)}: required, and cannot be filled in here yet. ", "$warning"),
-                    ("This form can only be cancelled here, or answered from another client.", "$warning"),
-                )
-            ]
-            if blocked
-            else []
-        )
 
     def make_room(self, rows: int) -> None:
         """Show at most `rows` rows of the fields, which then scroll; the buttons always stand below them."""
@@ -79,7 +65,6 @@ class FormBody(Widget):
     def compose(self) -> ComposeResult:
         with self._scroll:
             yield from self.rows
-        yield self._blocked
         with Horizontal(classes="form--buttons"):
             yield self._submit
             yield self._cancel
@@ -87,13 +72,12 @@ class FormBody(Widget):
     @property
     def stops(self) -> list[Widget]:
         """What Tab goes through, in order."""
-        editors = [row.editor.widget for row in self.rows if row.editor.widget is not None]
-        return [*editors, *(one for one in (self._submit, self._cancel) if not one.disabled)]
+        return [*(row.editor.widget for row in self.rows), self._submit, self._cancel]
 
     @property
     def first_field(self) -> Widget | None:
-        """The first field that can be filled in."""
-        return next((row.editor.widget for row in self.rows if row.editor.widget is not None), None)
+        """The first field, if there is one."""
+        return self.rows[0].editor.widget if self.rows else None
 
     @property
     def draft(self) -> dict[str, Any]:
@@ -110,10 +94,8 @@ class FormBody(Widget):
         """Check each field; show what is wrong and go there, or tell the values."""
         wrong = [row for row in self.rows if self._check(row)]
         if wrong:
-            target = next((row.editor.widget for row in wrong if row.editor.widget is not None), None)
-            if target is not None:
-                target.focus()
-        elif not self._submit.disabled:
+            wrong[0].editor.widget.focus()
+        else:
             self.post_message(self.Submitted(self, self.values()))
 
     @staticmethod

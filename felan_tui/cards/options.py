@@ -1,4 +1,4 @@
-"""Form fields that choose: yes or no, and one of some options. They open while they have the focus."""
+"""Form fields that choose: yes or no, one of some options, or several. Those with the focus are open."""
 
 from textual import events
 from textual.app import ComposeResult
@@ -10,13 +10,18 @@ from felan_tui.cards.choices import Choices
 from felan_tui.cards.chooser import Chooser
 from felan_tui.cards.entry import Keeper
 from felan_tui.cards.lines import Lines
+from felan_tui.text.cells import cut
 from felan_tui.text.safe import safe_line
 
 ROWS = 6
+SAID_MOST = 200
+"""Cells of what was chosen that a closed field says."""
 
 
 class OptionField(Widget, can_focus=True):
-    """One of the chooser's choices, or none. `flow` keeps them in one row, always open."""
+    """One of the chooser's choices, or none; any number of them where it takes marks. `flow` keeps them in
+    one row, always open.
+    """
 
     DEFAULT_CSS = """
     OptionField { height: auto; width: 1fr; padding: 0 1; background: $surface; }
@@ -61,7 +66,9 @@ class OptionField(Widget, can_focus=True):
         if opened:
             self._said.show([])
         elif marked:
-            self._said.show([Content.assemble(("● ", "$accent"), safe_line(marked[0].label).strip())])
+            sign = "☑ " if self.chooser.several else "● "
+            labels = [safe_line(choice.label).strip() or safe_line(choice.id) for choice in marked]
+            self._said.show([Content.assemble((sign, "$accent"), cut(", ".join(labels), SAID_MOST))])
         else:
             self._said.show(
                 [Content.assemble((f"○ nothing chosen, {len(self.chooser.choices)} options", "$text-muted"))]
@@ -90,7 +97,8 @@ class OptionField(Widget, can_focus=True):
     def _press(self, event: events.Key) -> bool:
         chooser, key = self.chooser, event.key
         current = chooser.current
-        if key == "enter" and (current is None or chooser.is_marked(current)):
+        # Marks are set by Space: Enter goes on, as in a list that is done.
+        if key == "enter" and (chooser.several or current is None or chooser.is_marked(current)):
             self.post_message(self.Entered(self))
             return True
         if key == "space" and not chooser.query:
@@ -99,7 +107,7 @@ class OptionField(Widget, can_focus=True):
             else:
                 chooser.mark(current)
             return True
-        if key in ("delete", "backspace") and not chooser.query:
+        if key == "delete" or (key == "backspace" and not chooser.query and not chooser.several):
             if self._clears:
                 chooser.clear()
             return True
@@ -107,6 +115,9 @@ class OptionField(Widget, can_focus=True):
             chooser.mark(chooser.choices[0 if event.key == "y" else 1])
             return True
         return self.choices.press(event)
+
+    def on_choices_changed(self, event: Choices.Changed) -> None:
+        event.stop()
 
     def on_choices_chosen(self, event: Choices.Chosen) -> None:
         event.stop()

@@ -1,4 +1,6 @@
-"""The actions of an element: chosen by digit, arrows or mouse, confirmed and filled in where declared."""
+"""The actions of an element and of a view's rows: chosen by digit, arrows or mouse, confirmed and filled in
+where that is declared.
+"""
 
 import time
 from collections.abc import Mapping
@@ -7,10 +9,11 @@ from typing import Any
 from textual import events
 from textual.app import ComposeResult
 from textual.content import Content
+from textual.message import Message
 from textual.widget import Widget
 
 from felan_core.protocol.base import given
-from felan_core.protocol.elements import Action, DocumentElement, ProgressElement, ViewElement
+from felan_core.protocol.elements import Action, DocumentElement, ProgressElement, ViewElement, ViewItem
 from felan_tui.cards.choices import Choices
 from felan_tui.cards.chooser import Choice, Chooser
 from felan_tui.cards.form_body import FormBody
@@ -18,10 +21,13 @@ from felan_tui.cards.guard import Clock, Guard
 from felan_tui.cards.lines import Lines
 from felan_tui.cards.terminal import watch_terminal_focus
 from felan_tui.elements.messages import ActionChosen
+from felan_tui.elements.table import cell
+from felan_tui.text.cells import cut
 from felan_tui.text.safe import safe_line
 
 ActiveElement = ProgressElement | DocumentElement | ViewElement
-ITEM_NOT_YET = "actions on a row are not there yet"
+ROW_MOST = 40
+"""Cells of the row's name in front of its actions."""
 
 _TONES = {"danger": "reject_once", "primary": "allow_once", "default": ""}
 
@@ -31,18 +37,29 @@ def element_actions(element: ActiveElement) -> list[Action]:
     return [action for action in given(element.actions, []) if action.scope == "element"]
 
 
-def has_item_actions(element: ActiveElement) -> bool:
-    """Whether it declares actions on its rows."""
-    return any(action.scope == "item" for action in given(element.actions, []))
+def row_actions(element: ActiveElement, item: ViewItem | None = None) -> list[Action]:
+    """The actions that the element declares for its rows; those of one row, where `item` is given."""
+    declared = [action for action in given(element.actions, []) if action.scope == "item"]
+    own = given(item.actions, None) if item is not None else None
+    return declared if own is None else [action for action in declared if action.id in own]
 
 
 class ActionBar(Widget, can_focus=True):
-    """The actions of one element. What an action does is the host's; this asks, and tells `ActionChosen`."""
+    """The actions of one element, or of the one row of it that `choose_row` named. What an action does is the
+    host's; this asks, and tells `ActionChosen`.
+    """
 
     DEFAULT_CSS = """
     ActionBar { height: auto; width: 1fr; padding: 0 1; layout: vertical; }
     ActionBar:focus, ActionBar:focus-within { background: $panel; }
     """
+
+    class RowLeft(Message):
+        """The row's actions were left, or one was chosen: the rows are what counts again."""
+
+        def __init__(self, bar: "ActionBar") -> None:
+            super().__init__()
+            self.bar = bar
 
     def __init__(
         self, element: ActiveElement, *, clock: Clock = time.monotonic, id: str | None = None
@@ -50,6 +67,7 @@ class ActionBar(Widget, can_focus=True):
         super().__init__(id=id)
         self.element = element
         self._guard = Guard(clock)
+        self._row: ViewItem | None = None
         self._actions: list[Action] = []
         self._confirming: Action | None = None
         self._filling: Action | None = None
@@ -69,23 +87,57 @@ class ActionBar(Widget, can_focus=True):
 
     async def show(self, element: ActiveElement) -> None:
         """The element as it is now. A half-filled form stays as long as its action is declared the same."""
-        actions = element_actions(element)
-        changed = actions != self._actions or has_item_actions(element) != has_item_actions(self.element)
+        row = self._row
+        rows = element.items if isinstance(element, ViewElement) else []
+        self._row = next((one for one in rows if row is not None and one.id == row.id), None)
+        gone = row is not None and self._row is None
+        actions = self._offered(element)
+        changed = gone or actions != self._actions or row_actions(element) != row_actions(self.element)
         self.element = element
         if changed:
-            if self._confirming not in actions:
+            # Another scope's action may have the same words: it is not the one that was asked about.
+            if gone or self._confirming not in actions:
                 self._confirming = None
-            if self._filling not in actions:
+            if gone or self._filling not in actions:
                 await self._close_form()
             await self._rebuild()
+        elif self._row != row:
+            self._say()
+        if gone:
+            self.post_message(self.RowLeft(self))
+
+    @property
+    def row(self) -> ViewItem | None:
+        """The row whose actions stand here."""
+        return self._row
+
+    async def choose_row(self, row: ViewItem) -> bool:
+        """Offer the actions of a row of the element. False, and nothing happens, when it has none."""
+        if not row_actions(self.element, row):
+            return False
+        await self._close_form()
+        self._row, self._confirming = row, None
+        await self._rebuild()
+        # The key that named the row may still be held: it chooses nothing.
+        self._guard.focused()
+        self.focus()
+        return True
+
+    async def _leave_row(self) -> None:
+        self._row = self._confirming = None
+        await self._rebuild()
+        self.post_message(self.RowLeft(self))
+
+    def _offered(self, element: ActiveElement) -> list[Action]:
+        return element_actions(element) if self._row is None else row_actions(element, self._row)
 
     async def _rebuild(self) -> None:
-        self._actions = element_actions(self.element)
+        self._actions = self._offered(self.element)
         if self._choices is not None:
             await self._choices.remove()
             self._choices = None
         self.can_focus = bool(self._actions)
-        self.display = bool(self._actions) or has_item_actions(self.element)
+        self.display = bool(self._actions) or bool(row_actions(self.element))
         if self._actions:
             offered = [
                 Choice(action.id, action.label, tone=_TONES[given(action.style, "default")])
@@ -105,8 +157,12 @@ class ActionBar(Widget, can_focus=True):
                     (f"! press again to confirm: {question}", "bold $warning"), (" · Esc no", "$text-muted")
                 )
             )
-        if has_item_actions(self.element):
-            lines.append(Content.assemble((ITEM_NOT_YET, "$text-muted")))
+        if self._row is not None and isinstance(self.element, ViewElement):
+            name = cut(cell(self.element.columns[0], self._row), ROW_MOST)
+            lines.append(Content.assemble((f"› {name}", "bold"), (" · Esc back to the rows", "$text-muted")))
+        elif actions := row_actions(self.element):
+            labels = ", ".join(safe_line(action.label).strip() or safe_line(action.id) for action in actions)
+            lines.append(Content.assemble((f"Enter on a row: {labels}", "$text-muted")))
         self._said.show(lines)
 
     # --- what may act (a Keeper for the fields of a form) ---
@@ -122,9 +178,13 @@ class ActionBar(Widget, can_focus=True):
         return True
 
     async def _on_key(self, event: events.Key) -> None:
-        if event.key == "escape" and (self._confirming is not None or self._form is not None):
+        asking = self._confirming is not None or self._form is not None
+        if event.key == "escape" and (asking or self._row is not None):
             event.stop()
             event.prevent_default()
+            if not asking:
+                await self._leave_row()
+                return
             self._confirming = None
             await self._close_form()
             self._say()
@@ -163,7 +223,10 @@ class ActionBar(Widget, can_focus=True):
         values = self._values if confirmed else values
         self._confirming = self._values = None
         self._say()
-        self.post_message(ActionChosen(self.element.id, self.element.revision, action.id, None, values))
+        item = None if self._row is None else self._row.id
+        self.post_message(ActionChosen(self.element.id, self.element.revision, action.id, item, values))
+        if item is not None:
+            await self._leave_row()
 
     # --- fields ---
 

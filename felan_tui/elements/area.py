@@ -69,6 +69,17 @@ class ElementBox(Widget):
         yield self.main
         yield self.actions
 
+    async def on_view_panel_row_chosen(self, event: ViewPanel.RowChosen) -> None:
+        event.stop()
+        await self.actions.choose_row(event.item)
+
+    def on_action_bar_row_left(self, event: ActionBar.RowLeft) -> None:
+        event.stop()
+        # Back to the rows, unless somebody went elsewhere meanwhile.
+        focused = self.screen.focused
+        if focused is None or focused is self.actions or self.actions in focused.ancestors_with_self:
+            self.main.focus()
+
     async def show(self, element: Element) -> bool:
         """The element as it is now. False when it is of another kind and needs another box."""
         match self.main, element:

@@ -44,7 +44,7 @@ class ViewPanel(ScrollView, can_focus=True):
     ]
 
     class RowChosen(Message):
-        """Enter on a row, or a click on the row under the cursor. Its actions are a later issue."""
+        """Enter on a row, or a click on the row under the cursor: its actions are asked for."""
 
         def __init__(self, element_id: str, item: ViewItem) -> None:
             super().__init__()

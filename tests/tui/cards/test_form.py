@@ -4,6 +4,7 @@ import pytest
 
 from felan_core.protocol.interactions import validate_interaction_answer
 from felan_tui.cards.card import InteractionCard
+from felan_tui.cards.editors import read_number
 from felan_tui.cards.form import FormCard
 from felan_tui.cards.messages import Answered
 from felan_tui.gallery import Gallery
@@ -84,18 +85,83 @@ async def test_tab_goes_round_inside_of_the_form() -> None:
         assert len(set(map(id, seen))) == 6
 
 
-async def test_a_field_that_cannot_be_filled_in_yet_is_said_and_the_form_can_only_be_cancelled() -> None:
-    app, clock = gallery("form-cannot")
+async def test_numbers_and_several_options_are_filled_in_and_sent_as_such() -> None:
+    app, clock = gallery("form-numbers")
     async with app.run_test(size=(160, 48)) as pilot:
         await go(pilot, clock)
-        assert text(app).count("this kind of field cannot be filled in here yet") == 2
-        assert "its default is sent: 3" in text(app)
-        assert "Hosts: required, and cannot be filled in here yet. This form can only be cancelled" in text(
-            app
+        await shows(pilot, "How many  a whole number 1 to 9", "Hosts * required  choose at most 2")
+        await pilot.press(
+            "backspace", "7", "tab", *"-0.25", "tab", "1", "down", "down", "space", "enter", "enter"
         )
-        await pilot.press("tab", "enter")
         await until(pilot, lambda: bool(told(app, Answered)))
-        assert answer(app) == {"action": "stop"}
+        values = {"count": 7, "ratio": -0.25, "hosts": ["o1", "o2"]}
+        assert answer(app) == {"action": "send", "values": values}
+        assert "☑ option 1, option 2" in text(app)
+
+
+async def test_a_number_out_of_its_bounds_and_too_many_options_say_what_to_do() -> None:
+    app, clock = gallery("form-numbers")
+    async with app.run_test(size=(160, 48)) as pilot:
+        await go(pilot, clock)
+        await pilot.press("0", "tab", *"1,5", "tab", "1", "2", "3", "tab", "enter")
+        await shows(
+            pilot,
+            "✗ How many: must be at most 9",
+            "✗ Ratio: must be a number",
+            "✗ Hosts: choose at most 2",
+        )
+        assert told(app, Answered) == []
+        # The focus is where the first problem is.
+        await pilot.press("end", "backspace", "enter")
+        await until(pilot, lambda: "✗ How many" not in text(app))
+
+
+async def test_an_optional_number_without_text_is_absent_and_a_default_is_sent() -> None:
+    app, clock = gallery("form-numbers")
+    async with app.run_test(size=(160, 48)) as pilot:
+        await go(pilot, clock)
+        assert form_card(app).fields.values() == {"count": 3}
+        await pilot.press("tab", "tab", "1", "2", "1")
+        assert form_card(app).fields.values() == {"count": 3, "hosts": ["o2"]}
+        await pilot.press("delete")
+        assert form_card(app).fields.values() == {"count": 3}
+
+
+async def test_marks_and_numbers_come_back_as_a_draft() -> None:
+    app, clock = gallery("form-numbers")
+    async with app.run_test(size=(160, 48)) as pilot:
+        await go(pilot, clock)
+        await pilot.press("tab", *"1.", "tab", "2", "3")
+        app.stack.show([])
+        await until(pilot, lambda: not app.query(InteractionCard))
+        app.stack.show(app.interactions)
+        await shows(pilot, "☑ option 2, option 3")
+        assert form_card(app).draft == {"fields": {"ratio": "1.", "hosts": ["o2", "o3"]}}
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("", None),
+        ("  ", None),
+        ("3", 3),
+        ("+3", 3),
+        ("2.0", 2),
+        ("1e3", 1000),
+        (".5", 0.5),
+        ("9007199254740991", 2**53 - 1),
+        ("9007199254740992", "9007199254740992"),
+        ("1e400", "1e400"),
+        ("1,5", "1,5"),
+        ("nan", "nan"),
+        ("1_000", "1_000"),
+        ("٣", "٣"),
+    ],
+)
+def test_a_number_is_read_as_the_wire_has_it(written: str, read: object) -> None:
+    found = read_number(written)
+    assert found == read
+    assert type(found) is type(read)
 
 
 async def test_a_yes_or_no_and_options_by_their_keys() -> None:

@@ -149,10 +149,10 @@ async def test_a_table_stands_in_columns_with_wide_characters(size: tuple[int, i
         assert any("日本語のファイル.py" in row for row in rows)
 
 
-async def test_a_list_leads_with_its_first_column_and_says_that_row_actions_are_not_there_yet() -> None:
+async def test_a_list_leads_with_its_first_column_and_says_what_can_be_done_with_a_row() -> None:
     app, _ = gallery("view-list")
     async with app.run_test() as pilot:
-        await shows(pilot, "a.py · Size: 1,200 · OK: ✓ yes", "actions on a row are not there yet")
+        await shows(pilot, "a.py · Size: 1,200 · OK: ✓ yes", "Enter on a row: Open, Drop, Rename")
 
 
 async def test_a_view_scrolls_its_rows_under_a_header_that_stays() -> None:
