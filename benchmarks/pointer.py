@@ -66,9 +66,8 @@ def _run(place: str, folder: str, runs: int) -> list[str]:
             if run:  # the first round compiles and warms the caches
                 times[name].append(value)
     medians = {name: statistics.median(values) * 1000 for name, values in times.items()}
-    rows = [
-        f"  in {place}: python -I -S -c pass {medians['bare']:7.1f} ms (min {min(times['bare']) * 1000:.1f})"
-    ]
+    bare_ms = f"{medians['bare']:7.1f} ms (min {min(times['bare']) * 1000:.1f})"
+    rows = [f"  state root {WHERE[place]}: python -I -S -c pass {bare_ms}"]
     for name in ("hook", "publish"):
         ratio = medians[name] / medians["bare"]
         verdict = "within" if ratio <= LIMITS[place] else "OVER"
