@@ -90,6 +90,14 @@ ACTIONS: Final = (
     Act("page_up", "pageup", "PgUp", "Scroll up", "scroll up", "View"),
     Act("page_down", "pagedown", "PgDn", "Scroll down", "scroll down", "View"),
     Act("follow", "ctrl+end,f7", "F7", "Follow", "go to the end and follow it", "View"),
+    Act(
+        "pointer",
+        "f8",
+        "F8",
+        "Task pointer",
+        "the task pointer whole: its text, its history; edit, publish, clear",
+        "View",
+    ),
     Act("help", "f1", "F1", "Help", "show all keys", "Felan", footer=True, word="help"),
     Act("quit", "ctrl+d", "Ctrl+D", "Quit", "quit, when the composer is empty", "Felan"),
     Act("suspend", "ctrl+z", "Ctrl+Z", "Suspend", "back to the shell; fg comes back", "Felan"),
@@ -132,6 +140,9 @@ FURTHER: Final = (
     Key("Panel", "x x", "stop the process: TERM, then KILL, the whole group", "x"),
     Key("Panel", "i", "interrupt it (INT)", "i"),
     Key("Panel", "n p", "the next and the previous process", "n,p"),
+    Key("Task pointer", "e", "edit the text; F9 publishes it, Esc keeps the draft"),
+    Key("Task pointer", "x y d", "clear it; copy what is shown; set a draft aside"),
+    Key("Task pointer", "1 2 3", "where it changed meanwhile: keep yours, take theirs, merge"),
     Key("Felan", "Ctrl+P", "the palette: every action by name", "ctrl+p"),
 )
 """Keys that a widget has of its own, for the help screen."""

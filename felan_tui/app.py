@@ -40,6 +40,7 @@ PARTS: Final = (
     "pygments.lexers.python",
     "pygments.lexers.shell",
     "felan_tui.screens.help",
+    "felan_tui.screens.pointer",
     "felan_tui.screens.quit",
     "felan_tui.cards.whole",
     "textual.command",

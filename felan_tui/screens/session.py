@@ -341,9 +341,7 @@ class SessionScreen(Screen[None]):
 
     def on_pointer_bar_opened(self) -> None:
         """The bar has one line; a click shows all of the pointer."""
-        facts = self.query_one(PointerBar).facts
-        if facts is not None and facts.text:
-            self.say(facts.text, title="Task pointer", seconds=15)
+        self.action_pointer()
 
     def on_resize(self) -> None:
         if self._parts is not None:
@@ -386,6 +384,8 @@ class SessionScreen(Screen[None]):
 
     def action_interrupt(self) -> None:
         """Ctrl+C: copy a selection; clear the draft; cancel; twice within two seconds quits."""
+        if self.home.screen is not self and self._copied_in_front():
+            return
         now = time.monotonic()
         twice, self._last_interrupt = now - self._last_interrupt < QUIT_SECONDS, now
         composer, link = self.query_one(Composer), self._link
@@ -404,6 +404,13 @@ class SessionScreen(Screen[None]):
             self.say("Cancelling. Ctrl+C once more quits.")
         else:
             self.say("Ctrl+C once more quits.")
+
+    def _copied_in_front(self) -> bool:
+        """Whether Ctrl+C copied something in the pointer's screen, which has a text of its own."""
+        from felan_tui.screens.pointer import PointerScreen
+
+        front = self.home.screen
+        return isinstance(front, PointerScreen) and front.interrupted()
 
     def action_quit(self) -> None:
         self._quit()
@@ -464,6 +471,16 @@ class SessionScreen(Screen[None]):
     def action_follow(self) -> None:
         if self._view is not None:
             self._view.action_follow()
+
+    def action_pointer(self) -> None:
+        """The task pointer whole, over the session."""
+        if self._parts is None:
+            self.say("The session is not there yet; try again in a moment.")
+            return
+        from felan_tui.screens.pointer import PointerScreen
+
+        if not isinstance(self.home.screen, PointerScreen):
+            self.home.push_screen(PointerScreen(self._parts.pointer))
 
     def action_help(self) -> None:
         from felan_tui.screens.help import HelpScreen

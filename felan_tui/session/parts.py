@@ -3,6 +3,7 @@
 Changes are collected and drawn at most once a frame; text goes to the transcript at once, which paces itself.
 """
 
+import time
 from typing import TYPE_CHECKING, Literal
 
 from felan_core.client.replica import Change
@@ -31,6 +32,8 @@ from felan_tui.composer import Composer
 from felan_tui.elements.area import ElementArea
 from felan_tui.elements.host import is_host_element
 from felan_tui.panel import ProcessPanel
+from felan_tui.pointer.desk import PointerDesk
+from felan_tui.pointer.facts import ELEMENT as POINTER
 from felan_tui.session.documents import drawn_document
 from felan_tui.session.feed import Feed
 from felan_tui.session.link import NAME, Refusal, SessionLink, words
@@ -68,6 +71,7 @@ class Parts:
         self.cards = CardStack(around=Surroundings(me=link.me, key=CARD_KEY))
         self._above = ElementArea("above", "transcript")
         self._side = ElementArea("side", id="side", render_markdown=drawn_document(screen))
+        self.pointer = PointerDesk(link.act, now=lambda: time.time_ns() // 1_000_000)
         self._panel: ProcessPanel | None = None
         self._dirty: set[str] = set()
         self._waiting = False
@@ -89,6 +93,7 @@ class Parts:
     def all(self) -> None:
         """Show everything anew: after attaching, and after a fresh snapshot."""
         self._feed.all()
+        self.pointer.take(self.link.state.presentation.get(POINTER))
         self._greet()
         self._touch(_ALL)
 
@@ -99,6 +104,8 @@ class Parts:
         match change.event:
             case None:
                 return
+            case PresentationUpdated() as event:
+                self.pointer.take(event.element)
             case RunEnded() as event:
                 message = event.error.message if event.error is not UNSET else ""
                 self._screen.query_one(KeyLine).ended(event.outcome, message)
@@ -318,6 +325,8 @@ class Parts:
         """What a quit would stop, a line each."""
         state = self.link.state
         reasons: list[str] = []
+        if self.pointer.draft is not None:
+            reasons.append("what you wrote into the task pointer is not published")
         if self._lost:
             return reasons
         if state.run is not None:
