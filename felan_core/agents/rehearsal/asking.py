@@ -1,6 +1,6 @@
 """Questions: a step into the request that is asked, and an answer into variables. Pure."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from felan_core.agents.rehearsal.steps import (
@@ -12,6 +12,8 @@ from felan_core.agents.rehearsal.steps import (
     EnumFormField,
     FormStep,
     Input,
+    MultiSelectFormField,
+    NumberFormField,
     QuestionStep,
     Select,
     StringFormField,
@@ -24,6 +26,8 @@ from felan_core.protocol.elements import (
     Form,
     FormButton,
     FormField,
+    MultiSelectField,
+    NumberField,
     Option,
     StringField,
 )
@@ -136,7 +140,17 @@ def bound_by(step: QuestionStep, answer: Answer) -> dict[str, str]:
         case FormAnswer():
             values: JsonObject = given(answer.values, {})
             fields = step.fields if isinstance(step, FormStep) else ()
-            return {"": answer.action, **{field.id: _value(field, values) for field in fields}}
+            return {"": answer.action, **words_of(fields, values)}
+
+
+def words_of(fields: Sequence[AnyFormField], values: JsonObject) -> dict[str, str]:
+    """What fields were filled in with, as variables by their ids."""
+    return {field.id: _value(field, values) for field in fields}
+
+
+def fields_of(fields: Sequence[AnyFormField], fill: Fill) -> list[FormField]:
+    """The fields as the wire has them."""
+    return [_field(one, fill) for one in fields]
 
 
 def fits(request: InteractionRequest, answer: Answer) -> bool:
@@ -153,6 +167,8 @@ def _value(field: AnyFormField, values: JsonObject) -> str:
             return _yes(bool(value))
         case EnumFormField(), _:
             return next((one.label for one in field.options if one.id == value), str(value))
+        case MultiSelectFormField(), list():
+            return ", ".join(one.label for one in field.options if one.id in value)
         case _:
             return str(value)
 
@@ -175,7 +191,7 @@ def _form(step: FormStep, fill: Fill) -> Form:
     return Form(
         title=one_line(fill(step.title)),
         description=fill(step.description) or UNSET,
-        fields=[_field(one, fill) for one in step.fields],
+        fields=fields_of(step.fields, fill),
         submit=FormButton(id=step.submit.id, label=one_line(fill(step.submit.label))),
         cancel=FormButton(id=step.cancel.id, label=one_line(fill(step.cancel.label))),
     )
@@ -210,4 +226,26 @@ def _field(field: AnyFormField, fill: Fill) -> FormField:
                 required=required,
                 options=[_option(one, fill) for one in field.options],
                 default=UNSET if field.default is None else field.default,
+            )
+        case NumberFormField():
+            return NumberField(
+                id=field.id,
+                label=label,
+                description=description,
+                required=required,
+                integer=field.integer or UNSET,
+                min=UNSET if field.min is None else field.min,
+                max=UNSET if field.max is None else field.max,
+                default=UNSET if field.default is None else field.default,
+            )
+        case MultiSelectFormField():
+            return MultiSelectField(
+                id=field.id,
+                label=label,
+                description=description,
+                required=required,
+                options=[_option(one, fill) for one in field.options],
+                min=UNSET if field.min is None else field.min,
+                max=UNSET if field.max is None else field.max,
+                default=list(field.default) or UNSET,
             )

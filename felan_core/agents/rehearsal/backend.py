@@ -17,7 +17,7 @@ from felan_core.agents.backend import (
     Turn,
     TurnOutcome,
 )
-from felan_core.agents.rehearsal.asking import fits
+from felan_core.agents.rehearsal.asking import fits, words_of
 from felan_core.agents.rehearsal.folder import Folder
 from felan_core.agents.rehearsal.load import Scenario, ScenarioError, read_scenario, shipped
 from felan_core.agents.rehearsal.memory import Memory, Place
@@ -157,7 +157,9 @@ class RehearsalBackend:
             self._task.cancel()
 
     async def act(self, element: str, action: str, item: str | None, values: JsonObject) -> None:
-        """What an element's action says: leave a notice, take the element down. Raises ``AgentError``."""
+        """What an element's or a row's action says: leave a notice, take the element down. Raises
+        ``AgentError``.
+        """
         declared = next(
             (
                 one
@@ -177,9 +179,10 @@ class RehearsalBackend:
             await self._session.remember(self._stage.memory.to_json())
         if declared.notice:
             place = self._stage.memory.place
-            await self._session.notice(
-                "info", one_line(fill(declared.notice, place.variables if place else {}))
-            )
+            variables = {**(place.variables if place else {}), **words_of(declared.fields, values)}
+            if item is not None:
+                variables["item"] = item
+            await self._session.notice("info", one_line(fill(declared.notice, variables)))
 
     async def close(self) -> None:
         task = self._task

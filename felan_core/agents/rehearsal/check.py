@@ -7,12 +7,16 @@ from typing import Any, Final
 import msgspec
 
 from felan_core.agents.rehearsal.steps import (
+    AnyFormField,
     AnyStep,
+    ElementAction,
     EnumFormField,
     FormStep,
     Goto,
     Header,
     If,
+    MultiSelectFormField,
+    NumberFormField,
     Select,
     SetVariable,
     StringFormField,
@@ -28,7 +32,7 @@ What was typed, its words after the command, the folder's name, what is offered,
 message that steered, a command that nobody offers.
 """
 _VERBATIM: Final = frozenset(
-    {"do", "label", "command", "goto", "to", "else", "is", "id", "as", "effect", "type"}
+    {"do", "label", "command", "goto", "to", "else", "is", "id", "as", "effect", "type", "scope"}
 )
 
 
@@ -43,7 +47,7 @@ def problems_of(
         yield from _variables({"say": rule.say}, known, place)
     for number, step in enumerate(steps, 1):
         place = f"step {number} ({step.__struct_config__.tag})"
-        yield from _variables(msgspec.to_builtins(step), known, place)
+        yield from _variables(msgspec.to_builtins(step), known | _acted(step), place)
         yield from _step(step, known, labels, place)
 
 
@@ -52,6 +56,12 @@ def _bound(step: AnyStep) -> Iterable[str]:
         return (step.name,)
     into: str | None = getattr(step, "into", None)
     return () if into is None else (into,)
+
+
+def _acted(step: AnyStep) -> set[str]:
+    """What the notices of a step's actions may name besides: the row, and what was filled in."""
+    actions: Sequence[ElementAction] = getattr(step, "actions", ())
+    return {"item", *(field.id for action in actions for field in action.fields)} if actions else set()
 
 
 def _variables(written: Any, known: Iterable[str], place: str, member: str = "") -> Iterator[tuple[str, str]]:
@@ -103,7 +113,19 @@ def _step(
             yield from _view(step, place)
         case _:
             yield from _twice([option.id for option in getattr(step, "options", ())], f"{place}: options")
-    yield from _twice([action.id for action in getattr(step, "actions", ())], f"{place}: actions")
+    yield from _actions(step, place)
+
+
+def _actions(step: AnyStep, place: str) -> Iterator[tuple[str, str]]:
+    actions: Sequence[ElementAction] = getattr(step, "actions", ())
+    yield from _twice([action.id for action in actions], f"{place}: actions")
+    for index, action in enumerate(actions):
+        where = f"{place}: actions[{index}]"
+        if action.scope == "item" and not isinstance(step, View):
+            yield f"{where}.scope", "only a view has rows"
+        if action.scope == "item" and action.remove:
+            yield f"{where}.remove", "an action of a row leaves a notice and takes nothing away"
+        yield from _fields(action.fields, where)
 
 
 def _twice(ids: Sequence[str], where: str) -> Iterator[tuple[str, str]]:
@@ -115,10 +137,14 @@ def _twice(ids: Sequence[str], where: str) -> Iterator[tuple[str, str]]:
 
 
 def _form(step: FormStep, place: str) -> Iterator[tuple[str, str]]:
-    yield from _twice([field.id for field in step.fields], f"{place}: fields")
     if step.submit.id == step.cancel.id:
         yield f"{place}: cancel", "needs another id than submit"
-    for index, field in enumerate(step.fields):
+    yield from _fields(step.fields, place)
+
+
+def _fields(fields: Sequence[AnyFormField], place: str) -> Iterator[tuple[str, str]]:
+    yield from _twice([field.id for field in fields], f"{place}: fields")
+    for index, field in enumerate(fields):
         where = f"{place}: fields[{index}]"
         match field:
             case EnumFormField():
@@ -128,6 +154,13 @@ def _form(step: FormStep, place: str) -> Iterator[tuple[str, str]]:
                     yield f"{where}.default", "is none of the options"
             case StringFormField(min_length=int() as low, max_length=int() as high) if low > high:
                 yield f"{where}.max_length", "is less than min_length"
+            case MultiSelectFormField():
+                ids = [option.id for option in field.options]
+                yield from _twice(ids, f"{where}.options")
+                if not set(field.default) <= set(ids):
+                    yield f"{where}.default", "is none of the options"
+            case NumberFormField(min=int() | float() as low, max=int() | float() as high) if low > high:
+                yield f"{where}.max", "is less than min"
             case _:
                 pass
 

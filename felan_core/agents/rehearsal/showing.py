@@ -4,6 +4,7 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
+from felan_core.agents.rehearsal.asking import fields_of
 from felan_core.agents.rehearsal.steps import (
     Document,
     ElementAction,
@@ -126,7 +127,8 @@ def _actions(actions: tuple[ElementAction, ...], variables: Mapping[str, str]) -
         Action(
             id=one.id,
             label=one_line(fill(one.label, variables)),
-            scope="element",
+            scope=one.scope,
+            fields=fields_of(one.fields, lambda text: fill(text, variables)) or UNSET,
             style=one.style,
             confirm=one_line(fill(one.confirm, variables)) or UNSET,
         )

@@ -239,7 +239,25 @@ class EnumFormField(FormFieldBase, tag="enum", frozen=True, kw_only=True):
     default: Id | None = None
 
 
-AnyFormField = Union[StringFormField, BooleanFormField, EnumFormField]
+class NumberFormField(FormFieldBase, tag="number", frozen=True, kw_only=True):
+    """A field for a number, or a whole one."""
+
+    integer: bool = False
+    min: Union[int, float, None] = None
+    max: Union[int, float, None] = None
+    default: Union[int, float, None] = None
+
+
+class MultiSelectFormField(FormFieldBase, tag="multi_select", frozen=True, kw_only=True):
+    """A field for several of some options."""
+
+    options: Choices
+    min: Count | None = None
+    max: Count | None = None
+    default: tuple[Id, ...] = ()
+
+
+AnyFormField = Union[StringFormField, BooleanFormField, EnumFormField, NumberFormField, MultiSelectFormField]
 
 
 class Button(Shape, frozen=True, kw_only=True):
@@ -264,10 +282,15 @@ class FormStep(Step, tag="form", frozen=True, kw_only=True):
 
 
 class ElementAction(Shape, frozen=True, kw_only=True):
-    """An action of an element: it leaves a notice, removes the element, or both."""
+    """An action of an element: it leaves a notice, removes the element, or both. With ``scope`` ``item`` it
+    is one of each row, whose id is ``${item}`` in the notice. What its ``fields`` were filled in with is
+    there by their ids.
+    """
 
     id: Id
     label: Short
+    scope: Literal["element", "item"] = "element"
+    fields: Annotated[tuple[AnyFormField, ...], Meta(max_length=LIMITS.form_fields)] = ()
     notice: Label = ""
     remove: bool = False
     confirm: Label = ""

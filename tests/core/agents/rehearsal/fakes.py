@@ -82,6 +82,10 @@ def _value(field: Any) -> Any:
             return False
         case "enum":
             return field.options[0].id
+        case "number":
+            return 20
+        case "multi_select":
+            return [option.id for option in field.options[:2]]
         case _:
             return "0.1.0" if field.id == "version" else f"some {field.id}"
 

@@ -9,6 +9,8 @@ import pytest
 from felan_core.agents.backend import AgentError, AgentGone, Backend, BackendFactory, Turn
 from felan_core.agents.rehearsal import create
 from felan_core.agents.rehearsal.backend import RehearsalBackend
+from felan_core.protocol.base import given
+from felan_core.protocol.elements import ViewElement
 from tests.core.agents.rehearsal.fakes import FakeSession, refuse, soon
 
 
@@ -144,6 +146,19 @@ async def test_an_action_does_what_it_declares(session: FakeSession) -> None:
     assert "rehearsal.paper" not in session.elements
     with pytest.raises(AgentError, match="no longer there"):
         await backend.act("rehearsal.paper", "close", None, {})
+
+
+async def test_an_action_of_a_row_says_which_row_and_what_was_filled_in(session: FakeSession) -> None:
+    backend = await started(session)
+    await backend.turn(Turn("r1", "/elements"))
+    table = session.elements["rehearsal.table"]
+    assert isinstance(table, ViewElement)
+    assert [(one.id, one.scope) for one in given(table.actions, [])] == [("look", "item"), ("yank", "item")]
+    await backend.act("rehearsal.table", "look", "2", {})
+    assert session.calls[-1] == ("notice", ("info", "You looked at release 2.", "", ""))
+    await backend.act("rehearsal.table", "yank", "1", {"reason": "a bug"})
+    said = "You took release 1 back: a bug. Nothing happened, of course."
+    assert session.calls[-1] == ("notice", ("info", said, "", ""))
 
 
 async def test_a_hundred_kilobytes_come_as_one_message(session: FakeSession) -> None:

@@ -56,6 +56,26 @@ def test_the_scenarios_that_others_rely_on_are_there() -> None:
             step('do = "form"\ntitle = "a"\nfields = [{type = "secret", id = "x", label = "x"}]'),
             "mine.toml: step 2 (form): fields[0].type: Invalid value 'secret'",
         ),
+        (
+            step(
+                'do = "form"\ntitle = "a"\nfields = [{type = "number", id = "x", label = "x", min = 3, max = 2}]'
+            ),
+            "mine.toml: step 2 (form): fields[0].max: is less than min",
+        ),
+        (
+            step(
+                'do = "form"\ntitle = "a"\nfields = [{type = "multi_select", id = "x", label = "x",'
+                ' options = [{id = "o", label = "o"}], default = ["p"]}]'
+            ),
+            "mine.toml: step 2 (form): fields[0].default: is none of the options",
+        ),
+        (
+            step(
+                'do = "document"\nid = "rehearsal.d"\nmarkdown = "a"\n'
+                'actions = [{id = "x", label = "x", scope = "item"}]'
+            ),
+            "mine.toml: step 2 (document): actions[0].scope: only a view has rows",
+        ),
         (step('do = "goto"\nto = "nowhere"'), "mine.toml: step 2 (goto): to: there is no label 'nowhere'"),
         (
             step('do = "if"\nname = "prompt"\nis = "x"\ngoto = "@end"\nelse = "gone"'),
