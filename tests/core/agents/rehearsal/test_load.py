@@ -58,7 +58,8 @@ def test_the_scenarios_that_others_rely_on_are_there() -> None:
         ),
         (
             step(
-                'do = "form"\ntitle = "a"\nfields = [{type = "number", id = "x", label = "x", min = 3, max = 2}]'
+                'do = "form"\ntitle = "a"\n'
+                'fields = [{type = "number", id = "x", label = "x", min = 3, max = 2}]'
             ),
             "mine.toml: step 2 (form): fields[0].max: is less than min",
         ),
