@@ -4,7 +4,7 @@ The text given here is safe already (`felan_tui.text.safe`); width comes from `r
 """
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Literal
 
 from rich.cells import cell_len, chop_cells, set_cell_size, split_text
@@ -19,7 +19,12 @@ _WIDE = (
     "\uff01-\uff60\uffe0-\uffe6\U00020000-\U0003fffd"
 )
 _CLOSING = frozenset("、。，．・：；！？）］｝」』】〉》〕…ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ")
-_TOKEN = re.compile(f"(?P<space>\\s+)|(?P<wide>[{_WIDE}]+)|(?P<word>[^\\s{_WIDE}]+)")
+
+
+@cache
+def _tokens() -> re.Pattern[str]:
+    # Compiled when the first such text is wrapped: a class of so many characters takes some milliseconds.
+    return re.compile(f"(?P<space>\\s+)|(?P<wide>[{_WIDE}]+)|(?P<word>[^\\s{_WIDE}]+)")
 
 
 def _prefix(text: str, cells: int) -> str:
@@ -118,7 +123,7 @@ def _wrap_wide(text: str, width: int) -> list[tuple[int, int]]:
         start = inked = following
         column = 0
 
-    for match in _TOKEN.finditer(text):
+    for match in _tokens().finditer(text):
         at, end = match.span()
         token = match.group()
         kind = match.lastgroup

@@ -47,7 +47,7 @@ _EMOJI_BEFORE = "[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f000-\U0001
 _EMOJI_AFTER = "[\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]"
 # Persian and the Indic scripts need U+200C between letters.
 _JOINING = "[\u0600-\u0dff]"
-_HIDDEN = re.compile(
+_HIDDEN_PATTERN = (
     f"[{_HIDDEN_CLASS}]"
     f"|\u200d(?!{_EMOJI_AFTER})|(?<!{_EMOJI_BEFORE})\u200d"
     f"|\u200c(?!{_JOINING})|(?<!{_JOINING})\u200c"
@@ -58,7 +58,22 @@ _SUSPECT_ASCII = re.compile("[\\x00-\\x09\\x0b-\\x1f\\x7f]")
 # Space that is not the space bar's, and letters that show nothing: harmless on screen, not in a command to
 # approve.
 _ODD_SPACE = "\xa0\u115f\u1160\u1680\u2000-\u200a\u202f\u205f\u2800\u3164\uffa0"
-_UNSEEN = re.compile(f"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff{_ODD_SPACE}]|{_HIDDEN.pattern}")
+# Classes of so many characters take milliseconds to compile, which a start has to pay only for text that
+# needs them.
+
+
+@cache
+def _hidden() -> re.Pattern[str]:
+    return re.compile(_HIDDEN_PATTERN)
+
+
+@cache
+def _unseen() -> re.Pattern[str]:
+    return re.compile(f"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff{_ODD_SPACE}]|{_HIDDEN_PATTERN}")
+
+
+# Only a run like this can hold too many marks.
+_LONG_RUN = re.compile(f"[^\x00-\u02ff]{{{MAX_MARKS + 1}}}")
 
 
 @cache
@@ -83,8 +98,8 @@ def _clean(text: str) -> str:
         text = _CONTROL.sub("", text)
         if not text.isascii():
             text = _SURROGATE.sub("\ufffd", text)
-            text = _HIDDEN.sub("", text)
-    if not text.isascii():
+            text = _hidden().sub("", text)
+    if not text.isascii() and _LONG_RUN.search(text):
         text = _too_many_marks().sub(r"\1", text)
     return text
 
@@ -138,7 +153,7 @@ def visible(text: str) -> str:
     For commands, paths and arguments that a person approves. `\\n` stays a line end, and nothing else is
     dropped.
     """
-    shown = _UNSEEN.sub(_show, text)
+    shown = _unseen().sub(_show, text)
     if shown.isascii():
         return shown
     return _too_many_marks().sub(
@@ -219,7 +234,7 @@ class SafeStream:
             self._marks = ""
             return text
         kept: list[str] = []
-        for match in _HIDDEN.finditer(joined, start):
+        for match in _hidden().finditer(joined, start):
             kept.append(joined[start : match.start()])
             start = match.end()
         kept.append(joined[start:])

@@ -14,7 +14,7 @@ from textual.color import Color, ColorParseError
 State = Literal["running", "completed", "failed", "interrupted", "waiting", "cancelled", "info"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Glyphs:
     """The signs of the transcript; each is one cell wide on every terminal."""
 
@@ -63,7 +63,7 @@ ASCII = Glyphs(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Look:
     """Styles by meaning. A decoration (`bar`, `pad`) is told from text by identity, so that a copy leaves
     it out.
