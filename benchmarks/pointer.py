@@ -18,6 +18,7 @@ from pathlib import Path
 
 from felan_core.pointer.install import scripts
 from felan_core.pointer.store import PointerStore
+from felan_core.pointer.watch import INTERVAL, Watcher
 
 SESSION = "a-session"
 TASK = "8d3f0c1e-2b4a-4c5d-9e6f-0123456789ab"
@@ -78,12 +79,35 @@ def _run(place: str, folder: str, runs: int) -> list[str]:
     return rows
 
 
+def _watch(folder: str, looks: int = 300) -> list[str]:
+    """What a watcher costs where nothing changes: processor time, at ten looks a second."""
+    rows: list[str] = []
+    for count in (1, 100):
+        store = PointerStore(os.path.join(folder, f"watched-{count}"))
+        for number in range(count):
+            store.prompt(f"s{number}")
+        watcher = Watcher(store, "s0" if count == 1 else None)
+        watcher.poll()
+        watcher.poll()
+        began = time.process_time()
+        for _ in range(looks):
+            watcher.poll()
+        one = (time.process_time() - began) / looks
+        share = one / INTERVAL * 100
+        rows.append(
+            f"  watch, {count} session{'s' if count > 1 else ''}, nothing changes: "
+            f"{one * 1e6:.0f} µs a look, {share:.3f} % of a core at a look every {INTERVAL * 1000:.0f} ms"
+        )
+    return rows
+
+
 def measure(runs: int = 40) -> str:
     """The report: medians and ratios."""
     rows = [f"task pointer, whole processes ({runs} rounds, in turn)"]
     if os.path.isdir(MEMORY):
         with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
             rows += _run("memory", folder, runs)
+            rows += _watch(folder)
     else:
         rows.append("  state root in memory: there is no such file system here")
     # Beside the results, since the temporary folder may be in memory too.

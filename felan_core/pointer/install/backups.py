@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from felan_core.pointer.install.errors import InstallError
-from felan_core.pointer.install.files import read_whole, sync_folder, write_whole
+from felan_core.pointer.install.files import private_folder, read_whole, sync_folder, write_whole
 
 MANIFEST = "manifest.json"
 _FORMAT = 1
@@ -48,7 +48,7 @@ def mode_of(path: str, default: int = 0o600) -> int:
 
 def new_folder(parent: str, agent: str, clock: Callable[[], float]) -> str:
     """A folder of its own for one backup, named after the time and what it is for."""
-    os.makedirs(parent, mode=0o700, exist_ok=True)
+    private_folder(parent)
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(clock()))
     number = 1
     while True:

@@ -19,7 +19,7 @@ def write_whole(path: str, data: bytes, mode: int) -> None:
     Raises OSError, and the file is then what it was.
     """
     folder = os.path.dirname(path)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    private_folder(folder)
     name = os.path.join(folder, f".{os.path.basename(path)}-{os.urandom(6).hex()}.tmp")
     descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
@@ -37,6 +37,14 @@ def write_whole(path: str, data: bytes, mode: int) -> None:
             os.unlink(name)
         raise
     sync_folder(folder)
+
+
+def private_folder(path: str) -> None:
+    """Makes a folder, and what is missing above it, for nobody but the user."""
+    if not os.path.isdir(path):
+        private_folder(os.path.dirname(path))
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path, 0o700)
 
 
 def sync_folder(folder: str) -> None:

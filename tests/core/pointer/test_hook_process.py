@@ -179,6 +179,33 @@ def test_the_publisher_answers_with_one_object_and_2(installed: Installed) -> No
     assert not os.path.exists(installed.root)
 
 
+def test_of_many_publishers_at_once_one_wins(installed: Installed) -> None:
+    context(installed.hook(PROMPT))
+    state = PointerStore(installed.root).read(SESSION)
+    assert state is not None
+    request = as_json(request_members(expected_generation=state.generation, expected_revision=state.revision))
+    words = installed.words(scripts.PUBLISH_SCRIPT)
+    children = [
+        subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        for _ in range(16)
+    ]
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write(request)
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.close()  # all of them wait for this
+    answers: list[Any] = []
+    for child in children:
+        assert child.stdout is not None
+        answers.append(json.loads(child.stdout.read()))
+        child.stdout.close()
+        assert child.wait(60) == (0 if answers[-1]["ok"] else 2)
+    assert sorted(str(one.get("code")) for one in answers) == ["None"] + ["STALE_REVISION"] * 15
+    assert {one["revision"] for one in answers} == {2}
+    assert installed.at() == ("CLEAN", 2)
+
+
 def test_the_variable_names_the_root_where_the_command_line_does_not(
     installed: Installed, tmp_path: Path
 ) -> None:

@@ -71,6 +71,18 @@ def test_all_three_hooks_are_installed_into_nothing(place: Place) -> None:
 
 
 @BOTH
+def test_every_folder_that_is_made_is_private(tmp_path: Path, agent: Agent) -> None:
+    place = Place(tmp_path / "a" / "b", agent)
+    old = os.umask(0)
+    try:
+        place.install()
+    finally:
+        os.umask(old)
+    for folder in (tmp_path / "a", place.home, Path(place.folder), Path(place.folder, "backups")):
+        assert folder.stat().st_mode & 0o777 == 0o700, folder
+
+
+@BOTH
 def test_doing_it_twice_changes_nothing(place: Place) -> None:
     place.install()
     before, stamp = place.path.read_bytes(), place.path.stat().st_mtime_ns
