@@ -27,7 +27,7 @@ from felan_core.protocol.interactions import Answer, InteractionRequest
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _REF: Final = "#/$defs/{name}"
 _MODULES: Final = (
-    *("control", "elements", "entries", "envelopes", "errors", "events", "interactions"),
+    *("control", "elements", "entries", "envelopes", "errors", "events", "forms", "interactions"),
     *("operations.common", "operations.hosts", "operations.processes", "operations.sessions"),
     *("operations.turns", "records", "remote", "session", "streams"),
 )
