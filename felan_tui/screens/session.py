@@ -166,6 +166,8 @@ class SessionScreen(Screen[None]):
         hints: list[KeyHint] = []
         if parts is not None and parts.can_answer and link is not None and link.state.run is None:
             hints.append(_hint("go_to_card", urgent=True))
+        if self.focused is not None and self.focused is not self.query_one(Composer).area:
+            hints.append(KeyHint("Esc", "back"))
         hints.append(_hint("help"))
         if parts is not None and parts.has_side:
             hints.append(_hint("toggle_side"))
@@ -342,6 +344,12 @@ class SessionScreen(Screen[None]):
     def on_pointer_bar_opened(self) -> None:
         """The bar has one line; a click shows all of the pointer."""
         self.action_pointer()
+
+    def on_descendant_focus(self) -> None:
+        self.query_one(KeyLine).refresh()
+
+    def on_descendant_blur(self) -> None:
+        self.query_one(KeyLine).refresh()
 
     def on_resize(self) -> None:
         if self._parts is not None:
