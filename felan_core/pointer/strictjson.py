@@ -206,6 +206,9 @@ def first_members(data: bytes) -> dict[str, object]:
 
 
 def _skip(text: str, at: int) -> int:
-    while text[at : at + 1] in (" ", "\t", "\n", "\r"):
-        at += 1
-    return at
+    while True:
+        piece = text[at : at + 64]
+        rest = piece.lstrip(_SPACE)
+        at += len(piece) - len(rest)
+        if rest or not piece:
+            return at
