@@ -25,10 +25,17 @@ def _pointer() -> str:
     return measure()
 
 
+def _protocol() -> str:
+    from benchmarks.protocol import measure
+
+    return measure()
+
+
 BENCHMARKS: dict[str, Callable[[], str]] = {
     "first_paint": _first_paint,
     "stream": _stream,
     "pointer": _pointer,
+    "protocol": _protocol,
 }
 
 

@@ -12,7 +12,8 @@ import msgspec
 
 from felan_core.protocol.base import LIMITS, Json
 from felan_core.protocol.errors import invalid
-from felan_core.protocol.plain import convert, plain
+from felan_core.protocol.plain import plain
+from felan_core.protocol.validate import shape_of
 
 T = TypeVar("T")
 FREE_DEPTH: Final = LIMITS.json_depth - 6
@@ -71,4 +72,4 @@ def checked(value: T, shape: Any, what: str) -> T:
         plain(builtin, depth=LIMITS.json_depth - FREE_DEPTH - 1)
     except (ValueError, TypeError, RecursionError) as error:
         raise invalid(f"{what}: {error}") from error
-    return convert(builtin, shape, what)
+    return shape_of(shape).slow(builtin, what)

@@ -1,57 +1,170 @@
 """Felan session protocol v1, sans-IO: bytes and plain JSON in, typed structs out.
 
-Nothing here does I/O. ``JsonLineDecoder`` and ``encode_frame`` are the framing, ``parse_client_envelope`` and
-``parse_server_envelope`` the envelopes, ``OPERATION_CATALOG`` the operations; ``docs/protocol.md`` is the
-guide.
+Nothing here does I/O. ``JsonLineDecoder`` and ``encode_frame`` are the framing; ``parse_client_frame`` and
+``parse_server_frame`` read the envelopes from bytes, ``parse_client_envelope`` and ``parse_server_envelope``
+from plain JSON; ``OPERATION_CATALOG`` has the operations. ``docs/protocol.md`` is the guide.
+
+Each name is loaded from its module at its first use, so that importing the package costs next to nothing.
 """
 
-from felan_core.protocol.base import (
-    CONTROL_VERSION,
-    LIMITS,
-    PROTOCOL_VERSION,
-    STORAGE_VERSION,
-    UNSET,
-    Maybe,
-    given,
-)
-from felan_core.protocol.catalogue import (
-    OPERATION_CATALOG,
-    OPERATION_PARAMS,
-    OPERATION_RESULTS,
-    Operation,
-    operation_named,
-    parse_operation_params,
-    parse_operation_result,
-)
-from felan_core.protocol.envelopes import (
-    Accepted,
-    EventFrame,
-    NoticeFrame,
-    Refused,
-    Request,
-    TextFrame,
-    Unclaimed,
-)
-from felan_core.protocol.errors import ERROR_CODES, ErrorBody, KnownErrorCode, ProtocolError
-from felan_core.protocol.events import parse_session_event
-from felan_core.protocol.frames import (
-    parse_client_envelope,
-    parse_client_frame,
-    parse_server_envelope,
-    parse_server_frame,
-    request_id,
-)
-from felan_core.protocol.framing import JsonLineDecoder, encode_frame
-from felan_core.protocol.ids import new_uuid7, normalise_mutation_id
-from felan_core.protocol.interactions import INTERACTION_KINDS, validate_interaction_answer
-from felan_core.protocol.records import (
-    StoredRequestRecord,
-    canonical_request_payload,
-    compare_request_payload,
-    request_retain_until,
-)
-from felan_core.protocol.snapshots import parse_interaction, parse_session_snapshot
-from felan_core.protocol.streams import classify_revision, classify_text_delta
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from felan_core.protocol.base import (
+        CONTROL_VERSION,
+        LIMITS,
+        PROTOCOL_VERSION,
+        STORAGE_VERSION,
+        UNSET,
+        Limits,
+        Maybe,
+        Wire,
+        given,
+    )
+    from felan_core.protocol.catalogue import (
+        OPERATION_CATALOG,
+        OPERATION_PARAMS,
+        OPERATION_RESULTS,
+        Operation,
+        operation_named,
+        parse_operation_params,
+        parse_operation_result,
+    )
+    from felan_core.protocol.configuration import check_config_keys, check_config_values
+    from felan_core.protocol.control import (
+        BootstrapHello,
+        ControlRequest,
+        ControlResponse,
+        DaemonTarget,
+        parse_bootstrap_hello,
+        parse_control_request,
+        parse_control_response,
+        parse_daemon_target,
+    )
+    from felan_core.protocol.elements import Element
+    from felan_core.protocol.entries import AnyOrigin, Entry
+    from felan_core.protocol.envelopes import (
+        Accepted,
+        EventFrame,
+        NoticeFrame,
+        Refused,
+        Request,
+        ServerEnvelope,
+        TextFrame,
+        Unclaimed,
+    )
+    from felan_core.protocol.errors import ERROR_CODES, ErrorBody, KnownErrorCode, ProtocolError
+    from felan_core.protocol.events import KnownEvent, SessionEvent, UnknownEvent, parse_session_event
+    from felan_core.protocol.forms import Form, FormField
+    from felan_core.protocol.frames import (
+        SessionCommand,
+        parse_client_envelope,
+        parse_client_frame,
+        parse_server_envelope,
+        parse_server_frame,
+        parse_session_command,
+        request_id,
+    )
+    from felan_core.protocol.framing import JsonLineDecoder, encode_frame
+    from felan_core.protocol.ids import new_uuid7, normalise_mutation_id
+    from felan_core.protocol.interactions import (
+        INTERACTION_KINDS,
+        Answer,
+        Interaction,
+        InteractionRequest,
+        validate_interaction_answer,
+    )
+    from felan_core.protocol.records import (
+        StoredEventRow,
+        StoredRequestRecord,
+        canonical_request_payload,
+        compare_request_payload,
+        parse_stored_event_row,
+        parse_stored_request_record,
+        request_retain_until,
+    )
+    from felan_core.protocol.remote import (
+        REMOTE_FEATURES,
+        RemoteCommandRow,
+        parse_remote_command_row,
+        parse_remote_operation,
+    )
+    from felan_core.protocol.session import SessionSnapshot
+    from felan_core.protocol.snapshots import parse_interaction, parse_session_snapshot
+    from felan_core.protocol.streams import classify_revision, classify_text_delta
+    from felan_core.protocol.validate import decode, parse_json_value, parse_schema
+
+_NAMES: Final = {
+    "base": ("CONTROL_VERSION LIMITS PROTOCOL_VERSION STORAGE_VERSION UNSET Limits Maybe Wire given "),
+    "catalogue": (
+        "OPERATION_CATALOG "
+        "OPERATION_PARAMS "
+        "OPERATION_RESULTS "
+        "Operation "
+        "operation_named "
+        "parse_operation_params "
+        "parse_operation_result "
+    ),
+    "configuration": ("check_config_keys check_config_values "),
+    "control": (
+        "BootstrapHello "
+        "ControlRequest "
+        "ControlResponse "
+        "DaemonTarget "
+        "parse_bootstrap_hello "
+        "parse_control_request "
+        "parse_control_response "
+        "parse_daemon_target "
+    ),
+    "elements": ("Element "),
+    "entries": ("AnyOrigin Entry "),
+    "envelopes": ("Accepted EventFrame NoticeFrame Refused Request ServerEnvelope TextFrame Unclaimed "),
+    "errors": ("ERROR_CODES ErrorBody KnownErrorCode ProtocolError "),
+    "events": ("KnownEvent SessionEvent UnknownEvent parse_session_event "),
+    "forms": ("Form FormField "),
+    "frames": (
+        "SessionCommand "
+        "parse_client_envelope "
+        "parse_client_frame "
+        "parse_server_envelope "
+        "parse_server_frame "
+        "parse_session_command "
+        "request_id "
+    ),
+    "framing": ("JsonLineDecoder encode_frame "),
+    "ids": ("new_uuid7 normalise_mutation_id "),
+    "interactions": ("INTERACTION_KINDS Answer Interaction InteractionRequest validate_interaction_answer "),
+    "records": (
+        "StoredEventRow "
+        "StoredRequestRecord "
+        "canonical_request_payload "
+        "compare_request_payload "
+        "parse_stored_event_row "
+        "parse_stored_request_record "
+        "request_retain_until "
+    ),
+    "remote": ("REMOTE_FEATURES RemoteCommandRow parse_remote_command_row parse_remote_operation "),
+    "session": ("SessionSnapshot "),
+    "snapshots": ("parse_interaction parse_session_snapshot "),
+    "streams": ("classify_revision classify_text_delta "),
+    "validate": ("decode parse_json_value parse_schema "),
+}
+_HOMES: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> object:
+    module = _HOMES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
+
 
 __all__ = [
     "CONTROL_VERSION",
@@ -62,40 +175,77 @@ __all__ = [
     "OPERATION_PARAMS",
     "OPERATION_RESULTS",
     "PROTOCOL_VERSION",
+    "REMOTE_FEATURES",
     "STORAGE_VERSION",
     "UNSET",
     "Accepted",
+    "Answer",
+    "AnyOrigin",
+    "BootstrapHello",
+    "ControlRequest",
+    "ControlResponse",
+    "DaemonTarget",
+    "Element",
+    "Entry",
     "ErrorBody",
     "EventFrame",
+    "Form",
+    "FormField",
+    "Interaction",
+    "InteractionRequest",
     "JsonLineDecoder",
     "KnownErrorCode",
+    "KnownEvent",
+    "Limits",
     "Maybe",
     "NoticeFrame",
     "Operation",
     "ProtocolError",
     "Refused",
+    "RemoteCommandRow",
     "Request",
+    "ServerEnvelope",
+    "SessionCommand",
+    "SessionEvent",
+    "SessionSnapshot",
+    "StoredEventRow",
     "StoredRequestRecord",
     "TextFrame",
     "Unclaimed",
+    "UnknownEvent",
+    "Wire",
     "canonical_request_payload",
+    "check_config_keys",
+    "check_config_values",
     "classify_revision",
     "classify_text_delta",
     "compare_request_payload",
+    "decode",
     "encode_frame",
     "given",
     "new_uuid7",
     "normalise_mutation_id",
     "operation_named",
+    "parse_bootstrap_hello",
     "parse_client_envelope",
     "parse_client_frame",
+    "parse_control_request",
+    "parse_control_response",
+    "parse_daemon_target",
     "parse_interaction",
+    "parse_json_value",
     "parse_operation_params",
     "parse_operation_result",
+    "parse_remote_command_row",
+    "parse_remote_operation",
+    "parse_schema",
     "parse_server_envelope",
     "parse_server_frame",
+    "parse_session_command",
     "parse_session_event",
     "parse_session_snapshot",
+    "parse_stored_event_row",
+    "parse_stored_request_record",
     "request_id",
     "request_retain_until",
     "validate_interaction_answer",

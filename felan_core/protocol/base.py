@@ -20,6 +20,7 @@ __all__ = [
     "Cursor",
     "Id",
     "Instant",
+    "Integer",
     "Json",
     "JsonObject",
     "Label",
@@ -99,6 +100,7 @@ NonEmpty = Annotated[str, Meta(min_length=1, max_length=LIMITS.text_bytes)]
 Cursor = Annotated[str, Meta(min_length=1, max_length=LIMITS.cursor_bytes)]
 Instant = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 """Integer milliseconds since the Unix epoch."""
+Integer = Annotated[int, Meta(ge=-(2**53 - 1), le=2**53 - 1)]
 Revision = Annotated[int, Meta(ge=1, le=2**53 - 1)]
 Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 PageLimit = Annotated[int, Meta(ge=1, le=LIMITS.page_entries)]

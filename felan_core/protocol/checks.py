@@ -55,6 +55,17 @@ def _compile(hint: Any, whole: bool) -> Check | None:
     return None
 
 
+def has_defaults(hint: Any) -> bool:
+    """Whether a member anywhere in ``hint`` has a default that is written out where it was absent."""
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        if any(
+            value is not msgspec.UNSET for value in hint.__struct_defaults__ if value is not msgspec.NODEFAULT
+        ):
+            return True
+        return any(has_defaults(member) for member in get_type_hints(hint, include_extras=True).values())
+    return any(has_defaults(part) for part in get_args(hint) if get_origin(hint) is not Literal)
+
+
 def _both(first: Check | None, second: Check | None) -> Check | None:
     if first is None or second is None:
         return first or second
@@ -66,10 +77,12 @@ def _both(first: Check | None, second: Check | None) -> Check | None:
     return check
 
 
-def _kind(hint: Any) -> type[Any] | None:
-    """The class of the values of one branch of a union."""
+def _kind(hint: Any) -> Any:
+    """The class of the values of one branch of a union; ``Any`` for free JSON."""
     while get_origin(hint) is Annotated:
         hint = get_args(hint)[0]
+    if hint is Any:
+        return hint
     origin = get_origin(hint)
     if origin is Literal:
         return None
@@ -79,6 +92,8 @@ def _kind(hint: Any) -> type[Any] | None:
 def _one_of(branches: Iterable[Any], whole: bool) -> Check | None:
     table: dict[type[Any], Check] = {}
     for branch in branches:
+        if _kind(branch) is Any:
+            return _unless_absent(compiled(branch, whole))
         kind = _kind(branch)
         found = compiled(branch, whole) if kind not in (None, NoneType, UnsetType) else None
         if kind is not None and found is not None:
@@ -93,6 +108,13 @@ def _one_of(branches: Iterable[Any], whole: bool) -> Check | None:
             inner(value, size)
 
     return check
+
+
+def _unless_absent(check: Check | None) -> Check | None:
+    """The check of an optional member of free JSON."""
+    if check is None:
+        return None
+    return lambda value, size: None if value is msgspec.UNSET else check(value, size)
 
 
 def _items(item: Check | None) -> Check | None:

@@ -7,6 +7,7 @@ what it says or allows.
 from typing import Annotated, Literal, Union
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from felan_core.protocol.base import (
     LIMITS,
@@ -14,86 +15,67 @@ from felan_core.protocol.base import (
     Count,
     Id,
     Json,
-    JsonObject,
     Label,
     Maybe,
+    Number,
+    Page,
     Revision,
+    Structured,
     Text,
     Wire,
+    given,
 )
+from felan_core.protocol.checks import unique, weight
+from felan_core.protocol.documents import check_markdown
+from felan_core.protocol.forms import (
+    BooleanField,
+    EnumField,
+    Field,
+    Form,
+    FormButton,
+    FormField,
+    FormFields,
+    MultiSelectField,
+    NumberField,
+    Option,
+    Options,
+    StringField,
+    check_fields,
+)
+from felan_core.protocol.problems import Problem, short
+
+__all__ = [
+    "Action",
+    "Actions",
+    "BooleanField",
+    "Column",
+    "DocumentElement",
+    "Element",
+    "ElementBase",
+    "EnumField",
+    "Field",
+    "Form",
+    "FormButton",
+    "FormField",
+    "FormFields",
+    "Hint",
+    "MultiSelectField",
+    "NumberField",
+    "Option",
+    "Options",
+    "Placement",
+    "ProgressElement",
+    "StatusElement",
+    "StringField",
+    "Tone",
+    "ViewElement",
+    "ViewItem",
+    "ViewPage",
+]
 
 Tone = Literal["info", "success", "warning", "error", "muted"]
+ColumnType = Literal["string", "number", "boolean", "time"]
 Placement = Literal["transcript", "above", "side"]
-
-
-class Option(Wire, frozen=True, kw_only=True):
-    """One choice of an ``enum`` or ``multi_select`` field, or of a ``select`` interaction."""
-
-    id: Id
-    label: Label
-    description: Maybe[Text] = UNSET
-
-
-Options = Annotated[list[Option], Meta(min_length=1, max_length=LIMITS.form_options)]
-
-
-class Field(Wire, tag_field="type", frozen=True, kw_only=True):
-    """What every form field declares. Lengths count Unicode scalars."""
-
-    id: Id
-    label: Label
-    description: Maybe[Text] = UNSET
-    required: Maybe[bool] = UNSET
-
-
-class StringField(Field, tag="string", frozen=True, kw_only=True):
-    default: Maybe[Text] = UNSET
-    multiline: Maybe[bool] = UNSET
-    min_length: Maybe[Count] = UNSET
-    max_length: Maybe[Count] = UNSET
-    placeholder: Maybe[Label] = UNSET
-
-
-class BooleanField(Field, tag="boolean", frozen=True, kw_only=True):
-    default: Maybe[bool] = UNSET
-
-
-class NumberField(Field, tag="number", frozen=True, kw_only=True):
-    default: Maybe[Union[int, float]] = UNSET
-    integer: Maybe[bool] = UNSET
-    min: Maybe[Union[int, float]] = UNSET
-    max: Maybe[Union[int, float]] = UNSET
-
-
-class EnumField(Field, tag="enum", frozen=True, kw_only=True):
-    options: Options
-    default: Maybe[Id] = UNSET
-
-
-class MultiSelectField(Field, tag="multi_select", frozen=True, kw_only=True):
-    options: Options
-    default: Maybe[list[Id]] = UNSET
-    min: Maybe[Count] = UNSET
-    max: Maybe[Count] = UNSET
-
-
-FormField = Union[StringField, BooleanField, NumberField, EnumField, MultiSelectField]
-FormFields = Annotated[list[FormField], Meta(max_length=LIMITS.form_fields)]
-
-
-class FormButton(Wire, frozen=True, kw_only=True):
-    id: Id
-    label: Label
-
-
-class Form(Wire, frozen=True, kw_only=True):
-    """``{title, description?, fields, submit, cancel}``. There is no secret field (decision of §5)."""
-
-    title: Label
-    fields: FormFields
-    submit: FormButton
-    cancel: FormButton
-    description: Maybe[Text] = UNSET
 
 
 class Action(Wire, frozen=True, kw_only=True):
@@ -106,8 +88,17 @@ class Action(Wire, frozen=True, kw_only=True):
     confirm: Maybe[Label] = UNSET
     fields: Maybe[FormFields] = UNSET
 
+    def verify(self) -> None:
+        if self.fields is not UNSET:
+            check_fields(self.fields)
+
 
 Actions = Annotated[list[Action], Meta(max_length=LIMITS.element_actions)]
+
+
+HintData = Annotated[
+    Json, Meta(extra={"encoded": LIMITS.ui_hint_bytes, "entries": LIMITS.structured_entries})
+]
 
 
 class Hint(Wire, frozen=True, kw_only=True):
@@ -115,7 +106,11 @@ class Hint(Wire, frozen=True, kw_only=True):
 
     id: Id
     version: Count
-    data: Maybe[Json] = UNSET
+    data: Maybe[HintData] = UNSET
+
+    def verify(self) -> None:
+        if self.data is None:
+            raise Problem(".data", "null is no data; leave it out")
 
 
 class ElementBase(Wire, tag_field="kind", frozen=True, kw_only=True):
@@ -127,8 +122,23 @@ class ElementBase(Wire, tag_field="kind", frozen=True, kw_only=True):
     hint: Maybe[Hint] = UNSET
     placement: Maybe[Placement] = UNSET
 
+    def weigh(self, size: int) -> None:
+        """All members that have no bound of their own are one piece of structured data."""
+        if size > LIMITS.structured_bytes and weight(self._own()) > LIMITS.structured_bytes:
+            raise Problem("", f"more than {LIMITS.structured_bytes} bytes beside text, items and hint")
+
+    def _own(self) -> "ElementBase":
+        return replace(self, hint=UNSET)
+
+
+def _check_actions(actions: Maybe[list[Action]]) -> None:
+    if actions is not UNSET:
+        unique((action.id for action in actions), lambda index: f".actions[{index}].id", "the action")
+
 
 class StatusElement(ElementBase, tag="status", frozen=True, kw_only=True):
+    """A line of text and its tone."""
+
     text: Label
     tone: Tone
 
@@ -138,10 +148,13 @@ class ProgressElement(ElementBase, tag="progress", frozen=True, kw_only=True):
 
     label: Label
     state: Literal["running", "done", "failed", "cancelled"]
-    value: Maybe[Union[int, float]] = UNSET
-    total: Maybe[Union[int, float]] = UNSET
+    value: Maybe[Number] = UNSET
+    total: Maybe[Number] = UNSET
     unit: Maybe[Label] = UNSET
     actions: Maybe[Actions] = UNSET
+
+    def verify(self) -> None:
+        _check_actions(self.actions)
 
 
 class DocumentElement(ElementBase, tag="document", frozen=True, kw_only=True):
@@ -150,22 +163,33 @@ class DocumentElement(ElementBase, tag="document", frozen=True, kw_only=True):
     markdown: Text
     actions: Maybe[Actions] = UNSET
 
+    def verify(self) -> None:
+        _check_actions(self.actions)
+        check_markdown(self.markdown, ".markdown")
+
+    def _own(self) -> ElementBase:
+        return replace(self, hint=UNSET, markdown="")
+
 
 class Column(Wire, frozen=True, kw_only=True):
+    """One declared column of a view; ``time`` is an instant in milliseconds since the Unix epoch."""
+
     id: Id
     label: Label
-    type: Literal["string", "number", "boolean", "time"]
+    type: ColumnType
 
 
 class ViewItem(Wire, frozen=True, kw_only=True):
     """``fields``: declared columns of the declared type. ``actions`` absent means all item actions."""
 
     id: Id
-    fields: JsonObject
+    fields: Structured
     actions: Maybe[list[Id]] = UNSET
 
 
 class ViewPage(Wire, frozen=True, kw_only=True):
+    """Which page of how many rows the items are."""
+
     index: Count
     size: Count
     has_more: bool
@@ -175,9 +199,49 @@ class ViewPage(Wire, frozen=True, kw_only=True):
 class ViewElement(ElementBase, tag="view", frozen=True, kw_only=True):
     layout: Literal["table", "list"]
     columns: Annotated[list[Column], Meta(min_length=1, max_length=LIMITS.form_fields)]
-    items: Annotated[list[ViewItem], Meta(max_length=LIMITS.page_entries)]
+    items: Annotated[list[ViewItem], Page]
     page: ViewPage
     actions: Maybe[Actions] = UNSET
+
+    def verify(self) -> None:
+        _check_actions(self.actions)
+        unique((column.id for column in self.columns), lambda index: f".columns[{index}].id", "the column")
+        unique((item.id for item in self.items), lambda index: f".items[{index}].id", "the item")
+        types: dict[str, ColumnType] = {column.id: column.type for column in self.columns}
+        actions = {one.id for one in given(self.actions, []) if one.scope == "item"}
+        for index, item in enumerate(self.items):
+            try:
+                _check_item(item, types, actions)
+            except Problem as problem:
+                raise problem.under(f".items[{index}]") from None
+
+    def _own(self) -> ElementBase:
+        return replace(self, hint=UNSET, items=[])
+
+
+def _check_item(item: ViewItem, types: dict[str, ColumnType], actions: set[str]) -> None:
+    for name, value in item.fields.items():
+        kind = types.get(name)
+        if kind is None:
+            raise Problem(".fields." + short(name), "no column of this name is declared")
+        if not _is_of(value, kind):
+            raise Problem(".fields." + short(name), f"is no {kind}, which its column declares")
+    for index, action in enumerate(given(item.actions, [])):
+        if action not in actions:
+            raise Problem(f".actions[{index}]", "no item action of this id is declared")
+    unique(given(item.actions, []), lambda index: f".actions[{index}]", "the action")
+
+
+def _is_of(value: Json, kind: ColumnType) -> bool:
+    match kind:
+        case "string":
+            return isinstance(value, str)
+        case "boolean":
+            return isinstance(value, bool)
+        case "number":
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case "time":
+            return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 Element = Union[StatusElement, ProgressElement, DocumentElement, ViewElement]

@@ -5,9 +5,26 @@ entry's ``seq`` is given when the entry *starts* and orders the transcript; a me
 has none yet and is always the newest. Completed entries replace their transients by ``id``.
 """
 
-from typing import Literal, Union
+from typing import Annotated, Literal, Union
 
-from felan_core.protocol.base import UNSET, Count, Id, Instant, Json, Label, Maybe, Text, Wire
+from msgspec import Meta
+
+from felan_core.protocol.base import (
+    LIMITS,
+    UNSET,
+    Count,
+    Id,
+    Instant,
+    Integer,
+    Json,
+    Label,
+    Maybe,
+    StructuredEntries,
+    Text,
+    Wire,
+)
+from felan_core.protocol.checks import unique, weight
+from felan_core.protocol.problems import Problem
 
 StreamKind = Literal["assistant", "thinking"]
 MessageOutcome = Literal["completed", "cancelled", "failed", "interrupted"]
@@ -18,21 +35,35 @@ class Origin(Wire, tag_field="kind", frozen=True, kw_only=True):
     """Where a run, queue item or message came from (session protocol §11)."""
 
 
+AutomationSource = Annotated[str, Meta(min_length=1, max_length=LIMITS.automation_source_bytes)]
+ChannelProvider = Annotated[
+    str, Meta(max_length=LIMITS.channel_provider_bytes, pattern=r"^[a-z][a-z0-9_-]*$(?!\n)")
+]
+
+
 class LocalOrigin(Origin, tag="local", frozen=True, kw_only=True):
+    """A client of this host."""
+
     client: Label
 
 
 class WebOrigin(Origin, tag="web", frozen=True, kw_only=True):
+    """A user of the platform, and the queued command."""
+
     user: Label
     command: Id
 
 
 class AutomationOrigin(Origin, tag="automation", frozen=True, kw_only=True):
-    source: Label
+    """An automation of the platform."""
+
+    source: AutomationSource
 
 
 class ChannelOrigin(Origin, tag="channel", frozen=True, kw_only=True):
-    provider: Label
+    """A channel of the platform (a chat), its user where there is one, and the queued command."""
+
+    provider: ChannelProvider
     command: Id
     user: Maybe[Label] = UNSET
 
@@ -61,18 +92,30 @@ AnyPart = Union[TextPart, ThinkingPart]
 
 
 class EntryBase(Wire, tag_field="kind", frozen=True, kw_only=True):
+    """What every entry has. The whole of one is at most 12 MiB of JSON, and nothing in it is cut."""
+
     id: Id
     seq: Count
     at: Instant
     parent: Maybe[Id] = UNSET
     run: Maybe[Id] = UNSET
 
+    def weigh(self, size: int) -> None:
+        if size > LIMITS.page_bytes and weight(self) > LIMITS.page_bytes:
+            raise Problem("", f"more than {LIMITS.page_bytes} bytes")
+
 
 class MessageEntry(EntryBase, tag="message", frozen=True, kw_only=True):
+    """A message of the user or the agent, completed."""
+
     role: Literal["user", "assistant"]
     parts: list[AnyPart]
     outcome: MessageOutcome
     origin: Maybe[AnyOrigin] = UNSET
+
+    def verify(self) -> None:
+        if len(self.parts) > 1:
+            unique((part.id for part in self.parts), lambda index: f".parts[{index}].id", "the part")
 
     @property
     def text(self) -> str:
@@ -111,7 +154,7 @@ class ToolDetails(Wire, frozen=True, kw_only=True):
     """
 
     reason: Maybe[Label] = UNSET
-    exit_code: Maybe[int] = UNSET
+    exit_code: Maybe[Integer] = UNSET
     message: Maybe[Text] = UNSET
 
 
@@ -127,7 +170,11 @@ class ToolEntry(EntryBase, tag="tool", frozen=True, kw_only=True):
     arguments: Maybe[Json] = UNSET
     locations: Maybe[list[Text]] = UNSET
     content: Maybe[list[AnyToolContent]] = UNSET
-    details: Maybe[ToolDetails] = UNSET
+    details: Maybe[Annotated[ToolDetails, Meta(extra=StructuredEntries)]] = UNSET
+
+    def verify(self) -> None:
+        if self.arguments is None:
+            raise Problem(".arguments", "null is no value; leave it out")
 
 
 class NoticeEntry(EntryBase, tag="notice", frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Union
 from msgspec import UNSET, Meta, Raw
 
 from felan_core.protocol.base import (
+    LIMITS,
     PROTOCOL_VERSION,
     Id,
     Instant,
@@ -20,7 +21,7 @@ from felan_core.protocol.base import (
 from felan_core.protocol.errors import ErrorBody
 from felan_core.protocol.streams import StreamPosition
 
-Delta = Annotated[str, Meta(min_length=1)]
+Delta = Annotated[str, Meta(min_length=1, max_length=LIMITS.stream_bytes)]
 
 
 class Request(Wire, frozen=True, kw_only=True):

@@ -1,6 +1,8 @@
 """Errors of the wire: the known codes, the typed body, and the exception that carries one."""
 
-from typing import Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
+
+from msgspec import Meta
 
 from felan_core.protocol.base import LIMITS, UNSET, JsonObject, Maybe, Wire
 
@@ -31,10 +33,10 @@ ERROR_CODES: Final[tuple[str, ...]] = get_args(KnownErrorCode)
 class ErrorBody(Wire, frozen=True, kw_only=True):
     """``{code, message, retryable?, details?}``. A newer code gets the generic treatment."""
 
-    code: str
-    message: str
+    code: Annotated[str, Meta(min_length=1, max_length=LIMITS.error_code_bytes)]
+    message: Annotated[str, Meta(max_length=LIMITS.error_message_bytes)]
     retryable: Maybe[bool] = UNSET
-    details: Maybe[JsonObject] = UNSET
+    details: Maybe[Annotated[JsonObject, Meta(extra={"encoded": LIMITS.error_detail_bytes})]] = UNSET
 
 
 class ProtocolError(Exception):

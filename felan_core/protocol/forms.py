@@ -1,18 +1,160 @@
-"""The check of form values against their declared fields (session protocol §5)."""
+"""Forms: their fields, and the check of values against them (session protocol §5).
+
+Lengths count Unicode scalars. There is no secret field: an answer is stored and fanned out.
+"""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, Union
 
-from felan_core.protocol.base import UNSET, JsonObject, as_list, given
-from felan_core.protocol.elements import (
-    BooleanField,
-    EnumField,
-    FormField,
-    MultiSelectField,
-    NumberField,
-    StringField,
+from msgspec import Meta
+
+from felan_core.protocol.base import (
+    LIMITS,
+    UNSET,
+    Count,
+    Id,
+    JsonObject,
+    Label,
+    Maybe,
+    Number,
+    Text,
+    Wire,
+    as_list,
+    given,
 )
+from felan_core.protocol.checks import unique
 from felan_core.protocol.errors import invalid
+from felan_core.protocol.problems import Problem
+
+
+class Option(Wire, frozen=True, kw_only=True):
+    """One choice of an ``enum`` or ``multi_select`` field, or of a ``select`` interaction."""
+
+    id: Id
+    label: Label
+    description: Maybe[Text] = UNSET
+
+
+Options = Annotated[list[Option], Meta(min_length=1, max_length=LIMITS.form_options)]
+
+
+class Field(Wire, tag_field="type", frozen=True, kw_only=True):
+    """What every form field declares. Lengths count Unicode scalars."""
+
+    id: Id
+    label: Label
+    description: Maybe[Text] = UNSET
+    required: Maybe[bool] = UNSET
+
+
+class StringField(Field, tag="string", frozen=True, kw_only=True):
+    """A text of ``minLength`` to ``maxLength`` Unicode scalars."""
+
+    default: Maybe[Text] = UNSET
+    multiline: Maybe[bool] = UNSET
+    min_length: Maybe[Count] = UNSET
+    max_length: Maybe[Count] = UNSET
+    placeholder: Maybe[Label] = UNSET
+
+    def verify(self) -> None:
+        _in_order(self.min_length, self.max_length, ".maxLength", ".minLength")
+        _default(self, self.default)
+
+
+class BooleanField(Field, tag="boolean", frozen=True, kw_only=True):
+    """Yes or no."""
+
+    default: Maybe[bool] = UNSET
+
+
+class NumberField(Field, tag="number", frozen=True, kw_only=True):
+    """A number from ``min`` to ``max``; with ``integer`` a whole one."""
+
+    default: Maybe[Number] = UNSET
+    integer: Maybe[bool] = UNSET
+    min: Maybe[Number] = UNSET
+    max: Maybe[Number] = UNSET
+
+    def verify(self) -> None:
+        _in_order(self.min, self.max, ".max", ".min")
+        _default(self, self.default)
+
+
+class EnumField(Field, tag="enum", frozen=True, kw_only=True):
+    """One of the options, by its id."""
+
+    options: Options
+    default: Maybe[Id] = UNSET
+
+    def verify(self) -> None:
+        check_options(self.options)
+        _default(self, self.default)
+
+
+class MultiSelectField(Field, tag="multi_select", frozen=True, kw_only=True):
+    """``min`` to ``max`` of the options, by their ids."""
+
+    options: Options
+    default: Maybe[list[Id]] = UNSET
+    min: Maybe[Count] = UNSET
+    max: Maybe[Count] = UNSET
+
+    def verify(self) -> None:
+        check_options(self.options, self.min, self.max)
+        _default(self, self.default)
+
+
+FormField = Union[StringField, BooleanField, NumberField, EnumField, MultiSelectField]
+FormFields = Annotated[list[FormField], Meta(max_length=LIMITS.form_fields)]
+
+
+class FormButton(Wire, frozen=True, kw_only=True):
+    """What submits or cancels a form."""
+
+    id: Id
+    label: Label
+
+
+class Form(Wire, frozen=True, kw_only=True):
+    """``{title, description?, fields, submit, cancel}``. There is no secret field (decision of §5)."""
+
+    title: Label
+    fields: FormFields
+    submit: FormButton
+    cancel: FormButton
+    description: Maybe[Text] = UNSET
+
+    def verify(self) -> None:
+        check_fields(self.fields)
+        if self.submit.id == self.cancel.id:
+            raise Problem(".cancel.id", "the same as the submit's")
+
+
+def check_options(options: list[Option], low: Maybe[int] = UNSET, high: Maybe[int] = UNSET) -> None:
+    """Check that options have ids of their own and that ``low`` to ``high`` of them can be chosen. Raises
+    ``Problem``.
+    """
+    unique((option.id for option in options), lambda index: f".options[{index}].id", "the option")
+    _in_order(low, high, ".max", ".min")
+    if low is not UNSET and low > len(options):
+        raise Problem(".min", f"more than the {len(options)} options")
+
+
+def check_fields(fields: list[FormField]) -> None:
+    """Check that no two fields have one id. Raises ``Problem``."""
+    unique((field.id for field in fields), lambda index: f".fields[{index}].id", "the field")
+
+
+def _in_order(low: Maybe[Number], high: Maybe[Number], where: str, least: str) -> None:
+    if low is not UNSET and high is not UNSET and low > high:
+        raise Problem(where, f"less than {least.removeprefix('.')}")
+
+
+def _default(field: "FormField", value: Any) -> None:
+    if value is not UNSET:
+        problem = field_problem(field, value)
+        if problem is not None:
+            raise Problem(".default", f"is no valid answer: {problem}")
 
 
 def field_problem(field: FormField, value: Any) -> str | None:

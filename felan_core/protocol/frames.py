@@ -6,7 +6,7 @@ contract's order, and is refused in words there.
 """
 
 from collections.abc import Callable
-from typing import Final, Literal, TypeVar, cast
+from typing import Any, Final, Literal, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -23,7 +23,7 @@ from felan_core.protocol.base import (
     Wire,
     as_object,
 )
-from felan_core.protocol.catalogue import Operation, operation_named
+from felan_core.protocol.catalogue import Operation, operation_named, parse_operation_params
 from felan_core.protocol.envelopes import (
     Accepted,
     Delta,
@@ -174,7 +174,37 @@ def _client_slowly(raw: Json) -> Request:
         raise invalid(f"session: {name} is of the host and takes none")
     rest = shape_of(_RequestRest).slow(value, "")
     typed = shape_of(operation.params).slow(rest.params, "params")
+    if name == "config.set" and not isinstance(rest.session, UnsetType):
+        from felan_core.protocol.configuration import check_config_values
+
+        try:
+            check_config_values(typed.values, in_session=True)
+        except ProtocolError as error:
+            raise invalid(f"params.{error.message}") from None
     return Request(id=identity, op=name, session=rest.session, params=typed)
+
+
+class SessionCommand(Wire, frozen=True, kw_only=True):
+    """What a request asks for, without its envelope: ``{op, params}``; ``params``: the operation's typed
+    parameters.
+    """
+
+    op: Label
+    params: Any
+
+
+def parse_session_command(value: Json) -> SessionCommand:
+    """The command in plain JSON ``{op, params}``, its parameters typed. Raises ``ProtocolError``."""
+    command = as_object(value)
+    if command is None or type(command.get("op")) is not str:
+        raise invalid("command.op: the name of an operation is required")
+    if type(command.get("params")) is not dict:
+        raise invalid("command.params: must be an object")
+    name: str = command["op"]
+    plain({member: value for member, value in command.items() if member != "params"}, path="command")
+    if name == "config.set" and "expectedRevision" in command["params"]:
+        raise invalid("params.expectedRevision: config.set merges without a revision")
+    return SessionCommand(op=name, params=parse_operation_params(name, command["params"]))
 
 
 # --- from a host ---

@@ -15,13 +15,15 @@ from felan_core.protocol.base import (
     JsonObject,
     Label,
     Maybe,
+    Structured,
     Text,
     Wire,
     given,
 )
-from felan_core.protocol.elements import Form, Options
+from felan_core.protocol.checks import unique
 from felan_core.protocol.errors import invalid
-from felan_core.protocol.forms import check_values
+from felan_core.protocol.forms import Form, Options, check_options, check_values
+from felan_core.protocol.validate import parse_schema
 
 InteractionState = Literal["waiting", "deferred", "resolved", "cancelled", "expired"]
 Effect = Literal["allow_once", "allow_always", "reject_once", "reject_always"]
@@ -29,6 +31,8 @@ Authority = Literal["owner", "local-console"]
 
 
 class ApprovalOption(Wire, frozen=True, kw_only=True):
+    """One way to answer, and what it does."""
+
     id: Id
     label: Label
     effect: Effect
@@ -61,27 +65,43 @@ class ApprovalSubject(Wire, frozen=True, kw_only=True):
 
 
 class ApprovalRequest(Request, tag="approval", frozen=True, kw_only=True):
+    """Whether a tool call may run. Answered with ``{option, note?}``."""
+
     subject: ApprovalSubject
-    options: Annotated[list[ApprovalOption], Meta(min_length=1, max_length=16)]
+    options: Annotated[list[ApprovalOption], Meta(min_length=1, max_length=LIMITS.element_actions)]
+
+    def verify(self) -> None:
+        unique((option.id for option in self.options), lambda index: f".options[{index}].id", "the option")
 
 
 class ConfirmRequest(Request, tag="confirm", frozen=True, kw_only=True):
+    """Yes or no. Answered with ``{confirmed}``."""
+
     message: Maybe[Text] = UNSET
 
 
 class SelectRequest(Request, tag="select", frozen=True, kw_only=True):
+    """``min`` to ``max`` of the options, one when nothing is said. Answered with ``{options: [id]}``."""
+
     options: Options
     min: Maybe[Count] = UNSET
     max: Maybe[Count] = UNSET
 
+    def verify(self) -> None:
+        check_options(self.options, self.min, self.max)
+
 
 class InputRequest(Request, tag="input", frozen=True, kw_only=True):
+    """A text. Answered with ``{text}``."""
+
     placeholder: Maybe[Label] = UNSET
     multiline: Maybe[bool] = UNSET
     default: Maybe[Text] = UNSET
 
 
 class FormRequest(Wire, tag_field="kind", tag="form", frozen=True, kw_only=True):
+    """A form. Answered with ``{action, values?}``."""
+
     form: Form
 
 
@@ -90,6 +110,8 @@ INTERACTION_KINDS = ("approval", "confirm", "select", "input", "form")
 
 
 class InteractionScope(Wire, frozen=True, kw_only=True):
+    """The session that asks, its root, and the run and tool call that it is about."""
+
     session: Id
     root: Id
     run: Maybe[Id] = UNSET
@@ -121,25 +143,35 @@ class Interaction(Wire, frozen=True, kw_only=True):
 
 
 class ApprovalAnswer(Wire, frozen=True, kw_only=True):
+    """One of the offered options, and a note for the agent."""
+
     option: Id
     note: Maybe[Text] = UNSET
 
 
 class ConfirmAnswer(Wire, frozen=True, kw_only=True):
+    """Yes or no."""
+
     confirmed: bool
 
 
 class SelectAnswer(Wire, frozen=True, kw_only=True):
+    """The ids of the chosen options."""
+
     options: Annotated[list[Id], Meta(max_length=LIMITS.form_options)]
 
 
 class InputAnswer(Wire, frozen=True, kw_only=True):
+    """The text."""
+
     text: Text
 
 
 class FormAnswer(Wire, frozen=True, kw_only=True):
+    """The declared submit or cancel, by its id; with submit the values of the fields, by theirs."""
+
     action: Id
-    values: Maybe[JsonObject] = UNSET
+    values: Maybe[Structured] = UNSET
 
 
 Answer = Union[ApprovalAnswer, ConfirmAnswer, SelectAnswer, InputAnswer, FormAnswer]
@@ -159,10 +191,7 @@ def validate_interaction_answer(request: InteractionRequest, answer: Json) -> An
 
     Returns the typed answer. Raises ``ProtocolError('invalid_request')``; the interaction then keeps waiting.
     """
-    try:
-        typed: Answer = msgspec.convert(answer, _ANSWERS[type(request)])
-    except msgspec.ValidationError as error:
-        raise invalid(f"answer: {error}") from None
+    typed: Answer = parse_schema(_ANSWERS[type(request)], answer, "answer")
     match request, typed:
         case ApprovalRequest(), ApprovalAnswer():
             if typed.option not in {option.id for option in request.options}:

@@ -2,9 +2,10 @@
 §8).
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from felan_core.protocol.base import (
     LIMITS,
@@ -12,13 +13,20 @@ from felan_core.protocol.base import (
     UNSET,
     Id,
     Instant,
+    Json,
     JsonObject,
     Label,
     Maybe,
+    Revision,
     Wire,
 )
-from felan_core.protocol.ids import uuid7_time
+from felan_core.protocol.catalogue import parse_operation_params
+from felan_core.protocol.errors import invalid
+from felan_core.protocol.events import parse_session_event
+from felan_core.protocol.ids import normalise_mutation_id, uuid7_time
+from felan_core.protocol.validate import parse_schema
 
+RowVersion = Annotated[int, Meta(ge=1, le=2**53 - 1)]
 Comparison = Literal["same", "conflict", "unavailable"]
 
 
@@ -33,16 +41,59 @@ class StoredRequestRecord(Wire, frozen=True, kw_only=True):
     retain_until: Instant
     session: Maybe[Id] = UNSET
     reply: Maybe[JsonObject] = UNSET
-    v: int = STORAGE_VERSION
+    v: RowVersion = STORAGE_VERSION
 
 
-def canonical_request_payload(op: str, session: str | None, params: msgspec.Struct) -> str:
+class StoredEventRow(Wire, frozen=True, kw_only=True):
+    """An event as it is kept: control data, no second transcript and no proof that anything was done."""
+
+    session: Id
+    revision: Revision
+    at: Instant
+    event: JsonObject
+    v: Literal[1] = STORAGE_VERSION
+
+
+def parse_stored_request_record(value: Json) -> StoredRequestRecord:
+    """The typed row in plain JSON.
+
+    ``v`` is required, and may be another than ``STORAGE_VERSION``: such a row compares as ``unavailable``.
+    Its id is a normalised UUIDv7. Raises ``ProtocolError('invalid_request')``.
+    """
+    record = parse_schema(StoredRequestRecord, value, "row")
+    _require_version(value)
+    if normalise_mutation_id(record.id) != record.id:
+        raise invalid("row.id: must be lower-case")
+    return record
+
+
+def parse_stored_event_row(value: Json) -> StoredEventRow:
+    """The typed row in plain JSON, of ``STORAGE_VERSION`` alone; its event is checked, and kept as JSON.
+
+    Raises ``ProtocolError('invalid_request')``.
+    """
+    row = parse_schema(StoredEventRow, value, "row")
+    _require_version(value)
+    parse_session_event(row.event)
+    return row
+
+
+def _require_version(value: Json) -> None:
+    if "v" not in value:
+        raise invalid("row.v: is required")
+
+
+def canonical_request_payload(op: str, session: str | None, params: msgspec.Struct | JsonObject) -> str:
     """Canonical JSON (RFC 8785) of the normalised meaning, without id and wire version; no defaults filled
     in.
+
+    ``params``: the operation's typed parameters, or plain JSON, which is parsed first. Raises
+    ``ProtocolError``.
     """
     import rfc8785  # loaded at first use: a reader that sends no mutation never pays for it
 
-    meaning: JsonObject = {"op": op, "params": msgspec.to_builtins(params)}
+    typed = params if isinstance(params, msgspec.Struct) else parse_operation_params(op, params)
+    meaning: JsonObject = {"op": op, "params": msgspec.to_builtins(typed)}
     if session is not None:
         meaning["session"] = session
     return rfc8785.dumps(meaning).decode()

@@ -2,6 +2,7 @@
 protocol §7).
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, Union
 
 from msgspec import Meta
@@ -13,17 +14,21 @@ from felan_core.protocol.base import (
     Cursor,
     Id,
     Instant,
-    JsonObject,
+    Integer,
     Label,
     Maybe,
+    Page,
     Revision,
+    Structured,
     Text,
     Wire,
 )
+from felan_core.protocol.checks import unique, weight
 from felan_core.protocol.elements import Element
 from felan_core.protocol.entries import AnyOrigin, Entry, ToolEntry
 from felan_core.protocol.interactions import Interaction
-from felan_core.protocol.streams import CompletionOnlyStream, StreamPrefix
+from felan_core.protocol.problems import Problem
+from felan_core.protocol.streams import CompletionOnlyStream, StreamPrefix, StreamRef
 
 SessionState = Literal["idle", "running", "waiting", "closed"]
 Lifecycle = Literal["starting", "running", "draining", "stopping"]
@@ -58,6 +63,8 @@ class Run(Wire, frozen=True, kw_only=True):
 
 
 class QueueItem(Wire, frozen=True, kw_only=True):
+    """A message that waits for its turn, or for a moment in the turn that runs."""
+
     id: Id
     text: Text
     mode: Literal["steer", "follow_up"]
@@ -70,8 +77,11 @@ class Queue(Wire, frozen=True, kw_only=True):
     turn).
     """
 
-    items: Annotated[list[QueueItem], Meta(max_length=LIMITS.page_entries)]
+    items: Annotated[list[QueueItem], Page]
     held: bool
+
+    def verify(self) -> None:
+        unique((item.id for item in self.items), lambda index: f".items[{index}].id", "the item")
 
 
 class Command(Wire, frozen=True, kw_only=True):
@@ -83,12 +93,16 @@ class Command(Wire, frozen=True, kw_only=True):
 
 
 class ToolSpec(Wire, frozen=True, kw_only=True):
+    """A tool that the agent has. ``parameters``: the JSON Schema of its arguments."""
+
     name: Label
     description: Maybe[Text] = UNSET
-    parameters: Maybe[JsonObject] = UNSET
+    parameters: Maybe[Structured] = UNSET
 
 
 class Model(Wire, frozen=True, kw_only=True):
+    """A model that can be set, and the thinking levels that it has."""
+
     id: Id
     name: Label
     thinking: Maybe[list[Thinking]] = UNSET
@@ -106,13 +120,15 @@ class AgentInfo(Wire, frozen=True, kw_only=True):
 class Catalogue(Wire, frozen=True, kw_only=True):
     """What this session can do. What its backend cannot do is not in ``operations``."""
 
-    operations: list[Label]
-    commands: list[Command]
-    tools: list[ToolSpec]
-    models: list[Model]
+    operations: Annotated[list[Label], Page]
+    commands: Annotated[list[Command], Page]
+    tools: Annotated[list[ToolSpec], Page]
+    models: Annotated[list[Model], Page]
 
 
 class Policy(Wire, frozen=True, kw_only=True):
+    """The session's policy, by its name."""
+
     name: PolicyName
 
 
@@ -129,8 +145,14 @@ class ProcessOutput(Wire, frozen=True, kw_only=True):
     start: Count
     end: Count
 
+    def verify(self) -> None:
+        if self.start > self.end:
+            raise Problem(".start", "past the end")
+
 
 class ProcessRow(Wire, frozen=True, kw_only=True):
+    """A process of the session's root. Its id is the authority; a PID is not on the wire."""
+
     id: Id
     title: Label
     command: Text
@@ -141,11 +163,13 @@ class ProcessRow(Wire, frozen=True, kw_only=True):
     pty: bool
     output: ProcessOutput
     ended_at: Maybe[Instant] = UNSET
-    exit_code: Maybe[int] = UNSET
+    exit_code: Maybe[Integer] = UNSET
     signal: Maybe[Label] = UNSET
 
 
 class ExecutionRow(Wire, frozen=True, kw_only=True):
+    """A child execution, and the session that it is."""
+
     id: Id
     session: Id
     title: Label
@@ -163,8 +187,11 @@ class Branch(Wire, frozen=True, kw_only=True):
 class History(Wire, frozen=True, kw_only=True):
     """The newest entries of the active branch, oldest first. ``cursor``: where older ones are to be had."""
 
-    entries: Annotated[list[Entry], Meta(max_length=LIMITS.page_entries)]
+    entries: Annotated[list[Entry], Page]
     cursor: Maybe[Cursor] = UNSET
+
+    def verify(self) -> None:
+        unique((entry.id for entry in self.entries), lambda index: f".entries[{index}].id", "the entry")
 
 
 class SessionHeader(Wire, frozen=True, kw_only=True):
@@ -176,10 +203,7 @@ class SessionHeader(Wire, frozen=True, kw_only=True):
     name: Maybe[Label] = UNSET
     model: Maybe[Label] = UNSET
     thinking: Maybe[Thinking] = UNSET
-    blockers: Maybe[list[Blocker]] = UNSET
-
-
-Listed = Meta(max_length=LIMITS.page_entries)
+    blockers: Maybe[Annotated[list[Blocker], Page]] = UNSET
 
 
 class SessionSnapshot(Wire, frozen=True, kw_only=True):
@@ -195,15 +219,37 @@ class SessionSnapshot(Wire, frozen=True, kw_only=True):
     queue: Queue
     catalogue: Catalogue
     policy: Policy
-    tools: Annotated[list[ToolEntry], Listed]
-    interactions: Annotated[list[Interaction], Listed]
-    children: Annotated[list[ExecutionRow], Listed]
-    processes: Annotated[list[ProcessRow], Listed]
+    tools: Annotated[list[ToolEntry], Page]
+    interactions: Annotated[list[Interaction], Page]
+    children: Annotated[list[ExecutionRow], Page]
+    processes: Annotated[list[ProcessRow], Page]
     presentation: Annotated[list[Element], Meta(max_length=LIMITS.elements)]
     streams: Annotated[list[StreamPrefix], Meta(max_length=LIMITS.active_streams)]
     completion_only_streams: Annotated[list[CompletionOnlyStream], Meta(max_length=LIMITS.active_streams)]
     parent: Maybe[Id] = UNSET
     run: Maybe[Run] = UNSET
+
+    def verify(self) -> None:
+        for name in ("tools", "interactions", "children", "processes", "presentation"):
+            rows: list[ToolEntry | Interaction | ExecutionRow | ProcessRow | Element] = getattr(self, name)
+            _unique_rows(rows, name)
+        streams: list[StreamRef] = [*self.streams, *self.completion_only_streams]
+        if len(streams) > LIMITS.active_streams:
+            raise Problem(".streams", f"more than {LIMITS.active_streams} with the completion-only ones")
+        unique((f"{stream.message} {stream.id}" for stream in streams), lambda _: ".streams", "the stream")
+        total = sum(len(stream.prefix.encode()) for stream in self.streams)
+        if total > LIMITS.stream_total_bytes:
+            raise Problem(".streams", f"more than {LIMITS.stream_total_bytes} bytes of text together")
+
+    def weigh(self, size: int) -> None:
+        if size > LIMITS.snapshot_bytes and weight(self) > LIMITS.snapshot_bytes:
+            raise Problem("", f"more than {LIMITS.snapshot_bytes} bytes")
+
+
+def _unique_rows(
+    rows: Sequence[ToolEntry | Interaction | ExecutionRow | ProcessRow | Element], name: str
+) -> None:
+    unique((row.id for row in rows), lambda index: f".{name}[{index}].id", "the id")
 
 
 RunOutcome = Literal["completed", "cancelled", "failed", "interrupted"]

@@ -1,8 +1,10 @@
 """The live splice: how a reader classifies text deltas and revisions (session protocol §7). Pure."""
 
-from typing import Final, Literal, NamedTuple, Protocol, Union
+from typing import Annotated, Final, Literal, NamedTuple, Protocol, Union
 
-from felan_core.protocol.base import Count, Id, Wire
+from msgspec import Meta
+
+from felan_core.protocol.base import LIMITS, Count, Id, Wire
 from felan_core.protocol.entries import StreamKind
 
 DeltaVerdict = Literal["start", "append", "duplicate", "gap", "ignore"]
@@ -24,10 +26,14 @@ class StreamPosition(StreamRef, frozen=True, kw_only=True):
 
 
 class StreamPrefix(StreamRef, frozen=True, kw_only=True):
-    prefix: str
+    """A stream that is under way, and its text so far."""
+
+    prefix: Annotated[str, Meta(max_length=LIMITS.stream_bytes)]
 
 
 class CompletionOnlyStream(StreamRef, frozen=True, kw_only=True):
+    """A stream whose text comes with its completed message alone, and why."""
+
     reason: Literal["limit", "lost"]
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 import msgspec
 
 from felan_core.protocol.base import LIMITS, Json
-from felan_core.protocol.checks import Check, Renormalise, check_entries, compiled, weight
+from felan_core.protocol.checks import Check, Renormalise, check_entries, compiled, has_defaults, weight
 from felan_core.protocol.errors import ProtocolError, invalid
 from felan_core.protocol.plain import convert, plain
 from felan_core.protocol.problems import Problem
@@ -43,13 +43,14 @@ def _fraction(digits: str) -> float:
 class Shape(Generic[T]):
     """What it takes to read one shape, made at its first use."""
 
-    __slots__ = ("_all", "_decode", "_rules", "type")
+    __slots__ = ("_all", "_decode", "_grows", "_rules", "type")
 
     def __init__(self, shape: Any) -> None:
         self.type = shape
         self._decode = msgspec.json.Decoder(shape, float_hook=_fraction).decode
         self._rules: Check | None = compiled(shape, False)
         self._all: Check | None = compiled(shape, True)
+        self._grows = has_defaults(shape)
 
     def quick(self, line: bytes) -> T:
         """The value of a line of valid UTF-8. Raises ``Odd`` where the quick way does not decide, and
@@ -63,8 +64,9 @@ class Shape(Generic[T]):
         except (ValueError, RecursionError):
             raise Odd from None
         if size <= _LARGE:
-            # As long as before: nothing was left out, so nothing unknown is in it.
-            if len(_encode(value)) != size:
+            # As long as before: nothing was left out, so nothing unknown is in it. It says nothing where a
+            # member that was absent is written out as its default.
+            if self._grows or len(_encode(value)) != size:
                 if not is_plain(line):
                     raise Odd
             else:

@@ -20,19 +20,27 @@ class Target(Wire, frozen=True, kw_only=True):
 
 
 class PageParams(Wire, frozen=True, kw_only=True):
+    """One page of a list: from ``cursor`` on, at most ``limit`` rows (64 when absent)."""
+
     cursor: Maybe[Cursor] = UNSET
     limit: Maybe[PageLimit] = UNSET
 
 
 class RevisionResult(Wire, frozen=True, kw_only=True):
+    """The revision from then on."""
+
     revision: Revision
 
 
 class Image(Wire, frozen=True, kw_only=True):
+    """A picture beside a text: its media type and its bytes in base64."""
+
     media_type: Label
     data: Base64
 
 
 class PtySize(Wire, frozen=True, kw_only=True):
+    """A terminal's size in cells."""
+
     columns: Annotated[int, Meta(ge=1, le=1000)]
     rows: Annotated[int, Meta(ge=1, le=1000)]

@@ -5,15 +5,17 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from felan_core.protocol.base import (
+    LIMITS,
     UNSET,
     Count,
     Cursor,
     Id,
     Instant,
-    JsonObject,
     Label,
     Maybe,
+    Page,
     PageLimit,
+    Structured,
     Text,
     Wire,
 )
@@ -29,15 +31,24 @@ class ClientInfo(Wire, frozen=True, kw_only=True):
     version: Label
 
 
+Names = Annotated[list[Label], Meta(max_length=LIMITS.page_entries)]
+"""Names that a peer may not know: they are kept, and ignored by whoever does not know them."""
+Version = Annotated[int, Meta(ge=1, le=2**53 - 1)]
+
+
 class HelloParams(Wire, frozen=True, kw_only=True):
-    protocol_versions: Annotated[list[Annotated[int, Meta(ge=1)]], Meta(min_length=1, max_length=16)]
+    """The first request: 1 to 16 protocol versions, who asks, and the UI vocabulary that it knows."""
+
+    protocol_versions: Annotated[list[Version], Meta(min_length=1, max_length=16)]
     client: ClientInfo
-    capabilities: Maybe[list[Label]] = UNSET
-    interactions: Maybe[list[Label]] = UNSET
+    capabilities: Maybe[Names] = UNSET
+    interactions: Maybe[Names] = UNSET
     target: Maybe[Target] = UNSET
 
 
 class HostInfo(Wire, frozen=True, kw_only=True):
+    """Which host it is, its version and where in its life it is."""
+
     namespace: Label
     instance: Id
     root: Text
@@ -46,11 +57,15 @@ class HostInfo(Wire, frozen=True, kw_only=True):
 
 
 class Capabilities(Wire, frozen=True, kw_only=True):
-    ui: list[Label]
-    features: list[Label]
+    """The UI vocabulary that both sides know, and the features that the host has."""
+
+    ui: Names
+    features: Names
 
 
 class Principal(Wire, frozen=True, kw_only=True):
+    """Who the host takes the client for: assigned by the host alone."""
+
     id: Id
     kind: Label
 
@@ -69,16 +84,20 @@ class HelloLimits(Wire, frozen=True, kw_only=True):
 
 
 class HelloResult(Wire, frozen=True, kw_only=True):
-    protocol_version: Annotated[int, Meta(ge=1)]
+    """What was agreed: version, and the operations, interactions and capabilities that both sides have."""
+
+    protocol_version: Version
     host: HostInfo
-    operations: list[Label]
-    interactions: list[Label]
+    operations: Names
+    interactions: Names
     capabilities: Capabilities
     principal: Principal
     limits: HelloLimits
 
 
 class HostStatusResult(Wire, frozen=True, kw_only=True):
+    """The host's state, what it holds, and the bytes of its storage."""
+
     lifecycle: Lifecycle
     sessions: Count
     attachments: Count
@@ -89,28 +108,38 @@ class HostStatusResult(Wire, frozen=True, kw_only=True):
 
 
 class LogsParams(Wire, frozen=True, kw_only=True):
+    """A page of the log, from ``level`` up."""
+
     cursor: Maybe[Cursor] = UNSET
     limit: Maybe[PageLimit] = UNSET
     level: Maybe[Literal["debug", "info", "warning", "error"]] = UNSET
 
 
 class LogLine(Wire, frozen=True, kw_only=True):
+    """One line of the host's log, cleaned of secrets by whoever wrote it."""
+
     at: Instant
     level: Literal["debug", "info", "warning", "error"]
     message: Text
-    fields: Maybe[JsonObject] = UNSET
+    fields: Maybe[Structured] = UNSET
 
 
 class LogsResult(Wire, frozen=True, kw_only=True):
-    items: list[LogLine]
+    """One page of the log, newest last."""
+
+    items: Annotated[list[LogLine], Page]
     next_cursor: Maybe[Cursor] = UNSET
 
 
 class StopHostParams(Wire, frozen=True, kw_only=True):
+    """Stop or restart the host that ``target`` names; ``drain`` lets what runs end, within ``graceMs``."""
+
     target: Target
     mode: Literal["drain", "force"]
     grace_ms: Maybe[Count] = UNSET
 
 
 class LifecycleResult(Wire, frozen=True, kw_only=True):
+    """Where in its life the host is from now on."""
+
     lifecycle: Lifecycle
