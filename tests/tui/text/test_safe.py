@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from felan_tui.text import SafeStream, safe, safe_line, visible
@@ -111,6 +111,7 @@ def test_what_is_hidden_is_shown_where_a_person_approves() -> None:
     assert visible("👩\u200d💻 漢") == "👩\u200d💻 漢"
 
 
+@settings(deadline=None, max_examples=60)
 @given(TEXTS)
 def test_any_text_is_harmless(text: str) -> None:
     for shown in (safe(text), visible(text)):
@@ -119,6 +120,7 @@ def test_any_text_is_harmless(text: str) -> None:
     assert safe(safe(text)) == safe(text)
 
 
+@settings(deadline=None)
 @given(TEXTS, st.data())
 def test_in_pieces_as_in_whole(text: str, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))

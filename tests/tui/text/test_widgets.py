@@ -70,7 +70,10 @@ def strips(app: App[None]) -> Iterator[str]:
     "texts", [hostile.MARKUP, hostile.ESCAPES, hostile.INVISIBLE], ids=["markup", "escapes", "invisible"]
 )
 async def test_every_widget_shows_hostile_text_harmlessly(texts: dict[str, str]) -> None:
-    app = Gallery(*texts.values())
+    each = list(texts.values())
+    # Markup stands alone, so that it is found as it is; of the others some share a widget.
+    size = 1 if texts is hostile.MARKUP else 4
+    app = Gallery(*(" | ".join(each[at : at + size]) for at in range(0, len(each), size)))
     async with app.run_test(size=(80, 40), notifications=True) as pilot:
         await pilot.pause()
         shown = "\n".join(strips(app))
