@@ -256,24 +256,33 @@ class HostClient:
         anew.
         """
 
+        replicas: list[SessionReplica] = []
+
         def taken(result: op.AttachResult) -> None:
             # From here on what comes follows this snapshot: another gap, in the very next frame even, is new.
             self._resyncing.discard(session)
             known = self._replicas.get(session)
             if known is None:
-                self._replicas[session] = SessionReplica(result.snapshot, on_change)
+                known = self._replicas[session] = SessionReplica(result.snapshot, on_change)
             else:
                 known.reset(result.snapshot)
                 known.on_change = on_change or known.on_change
+            replicas.append(known)
 
         self._history_limits[session] = history_limit
         params = op.AttachParams(history_limit=history_limit)
         await self.request("attach", params, expect=op.AttachResult, session=session, taken=taken)
-        return self._replicas[session]
+        return replicas[0]
 
     async def detach(self, session: str) -> None:
         """``detach``. It cancels, closes and stops nothing."""
-        await self.request("detach", op.Empty(), expect=op.Empty, session=session)
+        # While the reply is read: the reply to an attach may follow in the same bytes.
+        params = op.Empty()
+        await self.request(
+            "detach", params, expect=op.Empty, session=session, taken=lambda _: self._drop(session)
+        )
+
+    def _drop(self, session: str) -> None:
         self._replicas.pop(session, None)
 
     async def close_session(self, session: str) -> int:

@@ -163,3 +163,17 @@ async def test_an_unknown_event_advances_the_revision_and_is_kept_for_who_listen
     await until(lambda: replica.state.revision == 3)
     assert heard[0].event.type == "weather.changed" and heard[0].event.value == odd
     assert replica.state.header.name == "after"
+
+
+@pytest.mark.parametrize("first", ["attach", "detach"])
+async def test_attaching_and_detaching_at_once_end_as_the_host_answers(host: Scripted, first: str) -> None:
+    await host.attach()
+    attaching = asyncio.create_task(host.client.attach("s"))
+    attach = host.accepted(await host.asked("attach"), op.AttachResult(snapshot=snapshot(5)))
+    detaching = asyncio.create_task(host.client.detach("s"))
+    detach = host.accepted(await host.asked("detach"), op.Empty())
+    frames = [attach, detach] if first == "attach" else [detach, attach]
+    await host.send(*frames, event(6, "after"))
+    replica = await attaching
+    await detaching
+    assert replica.state.revision == (5 if first == "attach" else 6)
