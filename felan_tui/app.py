@@ -113,7 +113,7 @@ class FelanApp(App[None], inherit_bindings=False):
         if self._start.kind != "ask":
             self.run_worker(self._open_session(self._start))
         else:
-            self.run_worker(self._offer_last())
+            self.run_worker(self._offer_last)
 
     async def _opened(self) -> "OpenHost":
         # In a thread: what is typed meanwhile is to be seen.

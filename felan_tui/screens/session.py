@@ -14,10 +14,11 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.screen import Screen
 
-from felan_tui.actions import ACTIONS, bindings
+from felan_tui.actions import bindings
 from felan_tui.bars import HeaderLine, PointerBar, QueueLines
 from felan_tui.bars.keys import KeyHint, KeyLine
 from felan_tui.composer import Composer, Draft
+from felan_tui.screens.hints import WELCOME, key_hints
 from felan_tui.session.start import Start
 from felan_tui.text.widgets import Line, toast
 
@@ -32,24 +33,10 @@ if TYPE_CHECKING:
     from felan_tui.transcript.view import TranscriptView
 
 QUIT_SECONDS = 2.0
-WELCOME = (
-    ("Write what is to be done, and press Enter.\n\n", "$text"),
-    ("!", "bold $text-accent"),
-    (" runs a shell command here, ", "$text-muted"),
-    ("/", "bold $text-accent"),
-    (" lists what the agent knows, ", "$text-muted"),
-    ("F1", "bold $text-accent"),
-    (" shows every key.", "$text-muted"),
-)
-HINTS = {act.name: act for act in ACTIONS if act.footer}
 
 
 def _raise(error: Exception) -> None:
     raise error
-
-
-def _hint(name: str, *, urgent: bool = False) -> KeyHint:
-    return KeyHint(HINTS[name].shown, HINTS[name].word, urgent)
 
 
 class SessionScreen(Screen[None]):
@@ -160,19 +147,12 @@ class SessionScreen(Screen[None]):
         return self._parts.view if self._parts is not None else None
 
     def _key_hints(self) -> list[KeyHint]:
-        """What can be pressed now, the most needed first. While a turn runs its own line says F2."""
-        parts = self._parts
-        link = self._link
-        hints: list[KeyHint] = []
-        if parts is not None and parts.can_answer and link is not None and link.state.run is None:
-            hints.append(_hint("go_to_card", urgent=True))
-        if self.focused is not None and self.focused is not self.query_one(Composer).area:
-            hints.append(KeyHint("Esc", "back"))
-        hints.append(_hint("help"))
-        if parts is not None and parts.has_side:
-            hints.append(_hint("toggle_side"))
-        hints += [_hint("toggle_panel"), _hint("focus_transcript")]
-        return [*hints, KeyHint("Ctrl+P", "all actions")]
+        parts, link = self._parts, self._link
+        return key_hints(
+            asks=parts is not None and parts.can_answer and link is not None and link.state.run is None,
+            away=self.focused is not None and self.focused is not self.query_one(Composer).area,
+            side=parts is not None and parts.has_side,
+        )
 
     def _ask(
         self,
