@@ -201,8 +201,9 @@ class SafeStream:
                 start = match.end()
             kept.append(text[start:])
             text = "".join(kept)
-        if not self._raw and text.endswith("\r"):
-            text, self._raw = text[:-1], "\r"
+        if text.endswith("\r"):
+            # Perhaps a CRLF, with a sequence in between or not.
+            text, self._raw = text[:-1], "\r" + self._raw
         return _CONTROL.sub("", _NEWLINE.sub("\n", text))
 
     @staticmethod

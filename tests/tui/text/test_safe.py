@@ -132,6 +132,11 @@ def test_in_pieces_as_in_whole(text: str, data: st.DataObject) -> None:
     assert shown == safe(text)
 
 
+def test_a_line_end_with_a_sequence_inside_is_one_in_pieces_too() -> None:
+    stream = SafeStream()
+    assert stream.feed("a\r\x1b") + stream.feed("[31m") + stream.feed("\n") + stream.close() == "a\n"
+
+
 @pytest.mark.parametrize(
     "text",
     [
