@@ -12,6 +12,7 @@ from tests.harness.hooks.model import HookModel
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
 TASK = "8d3f0c1e-2b4a-4c5d-9e6f-0123456789ab"
+LONG = "Goal: one\nNext: three\n" + "éééé\n" * 900  # with its prefixes more than a context holds
 Events = list[tuple[str, str]]
 
 
@@ -53,7 +54,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         told.session = told.sessions["startup"]
         told.published["first"] = lab.publish(told.newest("startup"), TASK, "Goal: one\nNext: two")
         told.step("resume", "--resume", told.session, "second prompt")
-        told.published["second"] = lab.publish(told.newest("resume"), TASK, "Goal: one\nNext: three")
+        told.published["second"] = lab.publish(told.newest("resume"), TASK, LONG)
         told.step("compact", "--resume", told.session, "/compact keep the colour")
         told.step("after compact", "--resume", told.session, "third prompt")
         told.step("fork", "--resume", told.session, "--fork-session", "fourth prompt")
@@ -116,6 +117,13 @@ def test_a_compaction_changes_nothing_and_leaves_no_trace_in_the_summarys_prompt
     asked = [text for request in story.lab.model.requests for text in request.texts()]
     assert any("keep the colour" in text for text in asked)
     assert not any("PreCompact" in text and "hookSpecificOutput" in text for text in asked)
+
+
+def test_the_longest_context_arrives_whole(story: Story) -> None:
+    text = story.newest("after compact").text.partition("\n\n")[0]
+    assert 9900 < len(text.encode()) <= 10_000
+    assert text.splitlines()[-2] == "| éééé"
+    assert "pointer_text: cut, " in text
 
 
 def test_a_fork_begins_without_a_task_and_leaves_the_old_one(story: Story) -> None:

@@ -14,6 +14,7 @@ from tests.harness.hooks.model import HookModel
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
 TASK = "8d3f0c1e-2b4a-4c5d-9e6f-0123456789ab"
+LONG = "Goal: one\nNext: three\n" + "éééé\n" * 900  # with its prefixes more than a context holds
 PROMPT = ("UserPromptSubmit", "")
 Events = list[tuple[str, str]]
 
@@ -68,7 +69,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         (told.session,) = told.sessions["startup"]
         told.published["first"] = lab.publish(told.newest("startup"), TASK, "Goal: one\nNext: two")
         told.step("resume", "resume", told.session, "second prompt")
-        told.published["second"] = lab.publish(told.newest("resume"), TASK, "Goal: one\nNext: three")
+        told.published["second"] = lab.publish(told.newest("resume"), TASK, LONG)
         told.step("fork", "fork", _rollout(lab, told.session), "third prompt")
         codex_configuration(lab, trusted=True, more="model_auto_compact_token_limit = 1000")
         model.usage = 5000
@@ -159,6 +160,13 @@ def test_the_context_reaches_the_model(story: Story) -> None:
 def test_the_pointer_is_there_again_after_a_compaction(story: Story) -> None:
     assert "| Next: three" in story.newest("auto compact").text
     assert "| Next: five" in story.newest("after compact", story.thread).text
+
+
+def test_the_longest_context_arrives_whole(story: Story) -> None:
+    text = story.newest("auto compact").text.partition("\n\n")[0]
+    assert 9900 < len(text.encode()) <= 10_000
+    assert text.splitlines()[-2] == "| éééé"
+    assert "pointer_text: cut, " in text
 
 
 def test_a_fork_begins_without_a_task_and_leaves_the_old_one(story: Story) -> None:

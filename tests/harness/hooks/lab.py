@@ -155,7 +155,7 @@ class Lab:
             ["/bin/sh", "-c", context["publisher"]],
             cwd=self.project,
             env=self.env,
-            input=json.dumps(context.request(task_id, text)),
+            input=json.dumps(context.request(task_id, text), ensure_ascii=False),
             capture_output=True,
             text=True,
             timeout=60,
