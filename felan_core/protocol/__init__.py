@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         parse_operation_params,
         parse_operation_result,
     )
-    from felan_core.protocol.configuration import check_config_keys, check_config_values
+    from felan_core.protocol.configuration import CONFIG_OPTIONS, check_config_keys, check_config_values
     from felan_core.protocol.control import (
         BootstrapHello,
         ControlRequest,
@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from felan_core.protocol.remote import (
         REMOTE_FEATURES,
         RemoteCommandRow,
+        RemoteOperation,
         parse_remote_command_row,
         parse_remote_operation,
     )
@@ -106,7 +107,7 @@ _NAMES: Final = {
         "parse_operation_params "
         "parse_operation_result "
     ),
-    "configuration": ("check_config_keys check_config_values "),
+    "configuration": ("CONFIG_OPTIONS check_config_keys check_config_values "),
     "control": (
         "BootstrapHello "
         "ControlRequest "
@@ -144,7 +145,9 @@ _NAMES: Final = {
         "parse_stored_request_record "
         "request_retain_until "
     ),
-    "remote": ("REMOTE_FEATURES RemoteCommandRow parse_remote_command_row parse_remote_operation "),
+    "remote": (
+        "REMOTE_FEATURES RemoteCommandRow RemoteOperation parse_remote_command_row parse_remote_operation "
+    ),
     "session": ("SessionSnapshot "),
     "snapshots": ("parse_interaction parse_session_snapshot "),
     "streams": ("classify_revision classify_text_delta "),
@@ -167,6 +170,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "CONFIG_OPTIONS",
     "CONTROL_VERSION",
     "ERROR_CODES",
     "INTERACTION_KINDS",
@@ -203,6 +207,7 @@ __all__ = [
     "ProtocolError",
     "Refused",
     "RemoteCommandRow",
+    "RemoteOperation",
     "Request",
     "ServerEnvelope",
     "SessionCommand",

@@ -23,9 +23,9 @@ from felan_core.protocol.elements import Element, FormField
 from felan_core.protocol.entries import AnyOrigin, Entry
 from felan_core.protocol.events import EVENT_TYPES, KnownEvent
 from felan_core.protocol.interactions import Answer, InteractionRequest
+from felan_core.protocol.schema_rules import ALSO, REF, SAYS
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
-_REF: Final = "#/$defs/{name}"
 _MODULES: Final = (
     *("control", "elements", "entries", "envelopes", "errors", "events", "forms", "interactions"),
     *("operations.common", "operations.hosts", "operations.processes", "operations.sessions"),
@@ -107,11 +107,14 @@ def all_schemas() -> JsonObject:
 @cache
 def _definitions() -> dict[str, Any]:
     structs = shapes()
-    _, components = msgspec.json.schema_components(structs.values(), ref_template=_REF)
+    _, components = msgspec.json.schema_components(structs.values(), ref_template=REF)
     for name, shape in structs.items():
         _complete(components[name], shape)
+    for name, more in ALSO.items():
+        components[name]["allOf"] = [more]
     for schema in components.values():
         _comment_lengths(schema)
+    components["Configuration"] = _made("Configuration")
     components["EventFrame"]["properties"]["event"] = _made("SessionEvent")
     return components
 
@@ -130,11 +133,12 @@ def _complete(schema: JsonObject, shape: type[Wire]) -> None:
         for rule in _weights(hint):
             if name in wire and wire[name] in members:
                 _comment(cast(JsonObject, members[wire[name]]), rule)
-    for rule in ("verify", "weigh"):
-        method = getattr(shape, rule, None)
-        if method is not None and method is not getattr(Wire, rule, None):
-            words = " ".join((method.__doc__ or "").split())
-            _comment(schema, words or "Members depend on each other: docs/protocol.md says how.")
+    if shape.__name__ in SAYS:
+        _comment(schema, SAYS[shape.__name__])
+    for rule in (shape.verify, shape.weigh):
+        # The words of the shape's own method, not those of the base that it replaces.
+        if rule not in (Wire.verify, Wire.weigh) and rule.__doc__:
+            _comment(schema, " ".join(rule.__doc__.split()))
 
 
 def _weights(hint: Any) -> Iterator[str]:
@@ -171,7 +175,7 @@ def _comment_lengths(schema: Any) -> None:
 
 
 def _ref(name: str) -> JsonObject:
-    return {"$ref": _REF.format(name=name)}
+    return {"$ref": REF.format(name=name)}
 
 
 def _alternatives(name: str) -> JsonObject:

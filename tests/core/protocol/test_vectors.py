@@ -8,10 +8,10 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
-from felan_core.protocol import ERROR_CODES, INTERACTION_KINDS, LIMITS, ProtocolError
+from felan_core.protocol import ERROR_CODES, INTERACTION_KINDS, LIMITS, ProtocolError, Wire
 from felan_core.protocol.configuration import CONFIG_OPTIONS
 from felan_core.protocol.events import EVENT_TYPES
-from felan_core.protocol.schemas import json_schema, operation_names, schema_names
+from felan_core.protocol.schemas import json_schema, operation_names, schema_names, shapes
 from tests.core.protocol.vectors import FOLDER, Vector, expanded, vectors
 
 ALL: dict[str, list[Vector]] = defaultdict(list)
@@ -76,6 +76,21 @@ def test_what_is_accepted_is_valid_under_its_schema(file: str) -> None:
         if vector.accepted:
             problems = [error.message[:200] for error in validator.iter_errors(expanded(vector.input))]
             assert problems == [], vector.name
+
+
+@pytest.mark.parametrize("file", WITH_SCHEMA)
+def test_where_a_schema_takes_what_the_parser_refuses_it_says_that_it_cannot_say(file: str) -> None:
+    schema = json_schema(file)
+    validator = Draft202012Validator(schema)
+    refused = [vector for vector in ALL[file] if not vector.accepted]
+    taken = [vector.name for vector in refused if validator.is_valid(expanded(vector.input))]
+    assert not taken or "$comment" in json.dumps(schema), taken
+
+
+def test_every_rule_that_a_shape_has_in_code_is_in_the_comments_of_its_schema() -> None:
+    for name, shape in shapes().items():
+        if shape.verify is not Wire.verify or shape.weigh is not Wire.weigh:
+            assert json_schema(name)["$defs"][name].get("$comment"), name
 
 
 @pytest.mark.parametrize("file", [*operation_names(), "Interaction", "SessionEvent", "SessionSnapshot"])
