@@ -87,9 +87,12 @@ def _millis(instant: str) -> int:
 
 
 def _same_state(shown: ViewElement, now: ViewElement) -> bool:
-    """Whether both say the same state; the code of a publish that was refused stays until the state moves."""
+    """Whether both say the same state; the code of a publish that was refused stays until the state moves.
+
+    A code without a state said that it could not be read: no state at all is another thing.
+    """
     before, after = dict(shown.items[0].fields), dict(now.items[0].fields)
-    if "code" not in after:
+    if "code" not in after and before.get("status") != "ABSENT":
         before.pop("code", None)
     return before == after
 

@@ -474,6 +474,7 @@ async def test_one_that_cannot_be_read_says_the_code_and_what_to_do(tmp_path: Pa
         await on.sees("Not published: STATE_INVALID")
         assert file.read_text() == "{" and screen(on).query_one(PointerEditor).text == "anew"
         file.unlink()
+        await on.sees_no("unreadable")
         await on.pilot.press("f9")
         await on.sees("Published: CLEAN r1")
         assert other.state.pointer_text == "anew"
