@@ -222,6 +222,10 @@ async def test_take_theirs_publishes_nothing_and_keeps_mine_to_read(tmp_path: Pa
         assert on.session._parts.pointer.draft is None
         await on.pilot.press("tab", "home")
         await on.sees("Yours, not published")
+        await on.pilot.press("e")
+        await on.until(lambda: screen(on).query_one(PointerEditor).area.has_focus)
+        assert screen(on).query_one(PointerEditor).text == "my own words"
+        assert latest(on).revision == 2
 
 
 async def test_merge_puts_both_into_the_editor_and_publishes_what_is_made_of_them(tmp_path: Path) -> None:

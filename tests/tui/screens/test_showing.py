@@ -18,7 +18,7 @@ from felan_core.protocol.elements import (
     ViewPage,
 )
 from felan_core.protocol.entries import ToolDiff, ToolText
-from felan_core.protocol.interactions import FormRequest, InputRequest, SelectRequest
+from felan_core.protocol.interactions import ApprovalRequest, FormRequest, InputRequest, SelectRequest
 from felan_tui.session.start import Start
 from tests.core.host.rig import Puppet, Stagehand
 from tests.tui.screens.stage import SIZES, Stage, forever, says, stage, work
@@ -185,6 +185,8 @@ async def answer_current(on: Stage, asked: list[str]) -> None:
             await on.link.answer(current.id, {"options": [request.options[0].id]})
         case FormRequest() as request:
             await on.link.answer(current.id, {"action": request.form.cancel.id})
+        case ApprovalRequest() as request if len(asked) > 2:
+            await on.link.answer(current.id, {"option": request.options[0].id})
         case _:
             await on.pilot.press("f2")
             await on.settle_card()
@@ -192,6 +194,7 @@ async def answer_current(on: Stage, asked: list[str]) -> None:
     await on.until(lambda: on.link.state.interactions[current.id].state != "waiting")
 
 
+@pytest.mark.timeout(240)  # a megabyte without a break, on a busy machine
 async def test_hostile_text_of_every_kind_does_no_harm(tmp_path: Path) -> None:
     from felan_core.agents.rehearsal.backend import create
 
@@ -203,7 +206,7 @@ async def test_hostile_text_of_every_kind_does_no_harm(tmp_path: Path) -> None:
         await on.until(lambda: on.link is not None and len(on.link.state.entries) > 2)
         asked: list[str] = []
         while on.link.state.run is not None or not asked:
-            await on.pilot.pause(0.05)
+            await on.pilot.pause(0.2)
             if on.session._parts.can_answer:
                 await answer_current(on, asked)
             assert len(asked) < 40

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from felan_core.agents.backend import ToolPatch, Turn, TurnOutcome, Withdrawn
+from felan_core.protocol import operations as op
 from felan_core.protocol.entries import ToolText
 from felan_tui.session.start import Start
-from tests.core.host.rig import Puppet, Stagehand
-from tests.tui.screens.stage import SIZES, Stage, approval, confirm, forever, says, stage, work
+from tests.core.host.rig import Puppet, Stagehand, open_rig, until
+from tests.tui.screens.stage import SIZES, Stage, approval, confirm, forever, now_ms, says, stage, work
 
 
 def read(on: Stage) -> list[str]:
@@ -98,13 +99,19 @@ async def test_a_reader_keeps_the_place_while_text_streams_in_and_f7_goes_to_the
 
 
 async def fill(folder: Path, count: int) -> None:
-    """A session with so many messages, made by real turns."""
+    """A session with so many messages, made by real turns of a host without a screen."""
+    data, here = folder / "data", folder / "work"
+    data.mkdir()
+    here.mkdir()
     hand = Stagehand(scripts=[says(f"answer {number}") for number in range(count // 2)])
-    async with stage(folder, hand) as on:
-        await on.attached()
-        for number in range(count // 2):
-            await on.link.send(f"question {number}", "send")
-            await on.until(lambda: on.link.state.run is None, 5)
+    rig = await open_rig(data, hand, now_ms)
+    client = await rig.client()
+    created = await client.sessions_create(op.CreateParams(cwd=str(here)))
+    replica = await client.attach(created.session)
+    for number in range(count // 2):
+        await client.prompt(created.session, f"question {number}")
+        await until(lambda: replica.state.run is None)
+    await rig.close()
 
 
 async def test_history_comes_in_page_by_page_above_what_is_read(tmp_path: Path) -> None:
