@@ -16,7 +16,7 @@ from felan_core.host.services import Services
 from felan_core.protocol.base import LIMITS, UNSET, JsonObject, given
 from felan_core.protocol.entries import NoticeEntry
 from felan_core.protocol.envelopes import EventFrame, TextFrame
-from felan_core.protocol.errors import invalid
+from felan_core.protocol.errors import ProtocolError, invalid
 from felan_core.protocol.events import (
     InteractionUpdated,
     KnownEvent,
@@ -64,6 +64,7 @@ class SessionActor:
         self._subscribers: set[Connection] = set()
         self._jobs: asyncio.Queue[tuple[Job, asyncio.Future[Any]]] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
+        self._ended = False
 
     @staticmethod
     def _state_of(loaded: LoadedSession) -> SessionState:
@@ -96,13 +97,21 @@ class SessionActor:
         """Finish the jobs that wait, then take no more."""
         if self._task is not None:
             await self._jobs.join()
+            self._ended = True
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
 
     def do(self, job: Callable[[], Awaitable[R]]) -> "asyncio.Future[R]":
-        """Queue ``job``; its outcome. The job runs also when nobody waits for it any more."""
+        """Queue ``job``; its outcome. The job runs also when nobody waits for it any more.
+
+        ``unavailable`` after ``stop``: nobody is left who would run it.
+        """
         done: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        if self._ended:
+            done.set_exception(ProtocolError("unavailable", "the host is ending", retryable=True))
+            done.exception()  # not everybody who asks waits for the outcome
+            return done
         self._jobs.put_nowait((job, done))
         return done
 

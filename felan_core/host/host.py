@@ -4,6 +4,7 @@ import asyncio
 import base64
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
+from weakref import WeakSet
 
 import msgspec
 
@@ -43,6 +44,8 @@ class Host:
         self._started_at = services.clock()
         self._lifecycle: Lifecycle = "starting"
         self._connections: set[Connection] = set()
+        # Those whose client left while something that it had asked was under way.
+        self._left: WeakSet[Connection] = WeakSet()
         self._sessions: dict[str, asyncio.Task[LiveSession]] = {}
         self._admission = Admission(
             services.store,
@@ -96,13 +99,14 @@ class Host:
         raises.
         """
         self._lifecycle = "draining"
+        await asyncio.gather(*self._sessions.values(), return_exceptions=True)  # those just being brought up
         lives = [task.result() for task in self._sessions.values() if task.done() and not task.exception()]
         for outcome in await asyncio.gather(*(live.shut_down() for live in lives), return_exceptions=True):
             if isinstance(outcome, BaseException):
                 self._services.report(outcome, "closing a session")
         self._lifecycle = "stopping"
-        for connection in list(self._connections):
-            await connection.close()
+        # At once: each that does not read takes its second.
+        await asyncio.gather(*(connection.close() for connection in (*self._connections, *self._left)))
 
     def process_changed(self, record: ProcessRecord) -> None:
         """The process table saw a change; called from the loop."""
@@ -115,6 +119,8 @@ class Host:
         """The session, brought up at first use. Raises ``not_found``."""
         task = self._sessions.get(session)
         if task is None:
+            if self._lifecycle in ("draining", "stopping"):
+                raise ProtocolError("unavailable", "the host is ending", retryable=True)
             task = self._sessions[session] = asyncio.create_task(self._bring_up(session))
         try:
             return await asyncio.shield(task)
@@ -137,6 +143,8 @@ class Host:
 
     def _ended(self, connection: Connection) -> None:
         self._connections.discard(connection)
+        if connection.in_flight:
+            self._left.add(connection)
         for session in list(connection.attached):
             self._unsubscribe(connection, session)
 

@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from felan_core.agents.backend import ProcessEnd
 from felan_core.host.actor import SessionActor
-from felan_core.processes.errors import ProcessError
+from felan_core.processes.errors import DuplicateProcess, ProcessError, UnknownProcess
 from felan_core.processes.records import ProcessRecord
 from felan_core.protocol import LIMITS, UNSET, ProtocolError
 from felan_core.protocol.errors import invalid
@@ -114,7 +116,10 @@ class Panel:
     async def changed(self, record: ProcessRecord) -> None:
         """The table saw a change. Inside a job."""
         # As it is by now: changes that were told before this job ran must not be undone by it.
-        record = self._table.get(record.id)
+        try:
+            record = self._table.get(record.id)
+        except UnknownProcess:
+            return
         row = process_row(record)
         known = self._actor.state.processes.get(row.id)
         if known is not None and known != row:
@@ -129,10 +134,13 @@ class Panel:
         """After a restart: what ran is lost, its output still readable. Inside a job."""
         for row in list(self._actor.state.processes.values()):
             try:
-                record = self._table.restore(process_record(row, self._actor.id))
-            except ProcessError:
+                restored = process_row(self._table.restore(process_record(row, self._actor.id)))
+            except DuplicateProcess:
                 continue
-            restored = process_row(record)
+            except (ProcessError, OSError):
+                # Its output cannot be read any more, and it does not run under this host either.
+                state = "lost" if row.state == "running" else row.state
+                restored = msgspec.structs.replace(row, state=state)
             if restored != row:
                 await self._actor.commit(ProcessUpdated(process=restored))
 

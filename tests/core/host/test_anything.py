@@ -109,7 +109,8 @@ class World:
         await self.attach(0, 0)
         # Something is under way from the first step on.
         await self.say("prompt", 0, 0)
-        await self.say("follow_up", 0, 0)
+        for _ in range(3):
+            await self.say("follow_up", 0, 0)
 
     def client(self, number: int) -> HostClient:
         if self.ending or not self.clients:
@@ -267,7 +268,8 @@ class World:
         end = self.hand.ends.get(session.id)
         try:
             if what in ("assistant", "thinking"):
-                await session.text(what, f"{what} {self.word()} 🙂")
+                for piece in (f"{what} 🙂", f" {self.word()}", " 한\n"):
+                    await session.text(what, piece)
             elif what == "tool":
                 await session.tool(ToolPatch(key="k", name="t", title=self.word(), state="running"))
             elif what == "tool ends":

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import shutil
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -282,3 +283,24 @@ async def test_closing_a_session_stops_its_processes_and_ends_all_that_was_open(
     assert card(replica).details.reason == replica.state.processes[process].signal  # pyright: ignore[reportAttributeAccessIssue] it has ended
     assert replica.live_messages() == {} and hand.closed == 1
     assert not differences(replica, await fresh(host, session))
+
+
+async def test_a_process_whose_output_is_gone_is_lost_and_nothing_else(
+    tmp_path: Path, hand: Stagehand, work: Path
+) -> None:
+    clock = Clock()
+    first = await open_rig(tmp_path / "data", hand, clock)
+    _, replica, process = await started(first, work, "sleep 60")
+    session = replica.state.session
+    await first.kill()
+    for spool in (tmp_path / "data" / "processes").iterdir():
+        shutil.rmtree(spool)
+        spool.write_text("in the way")
+    second = await open_rig(tmp_path / "data", hand, clock)
+    client = await second.client()
+    replica = await client.attach(session)
+    assert replica.state.processes[process].state == "lost"
+    await client.prompt(session, "go")
+    await until(lambda: replica.state.run is None)
+    await second.close()
+    assert second.faults == []
