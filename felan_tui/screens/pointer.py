@@ -282,10 +282,13 @@ class PointerScreen(ModalScreen[None]):
     # --- editing ---
 
     def action_edit(self) -> None:
-        """Write: the draft that is kept, or the pointer as it stands."""
-        latest = self._desk.latest
+        """Write: the draft that is kept, an own text that was set aside, or the pointer as it stands."""
+        latest, row = self._desk.latest, self._look.shown
         if latest is None:
             self._say("The host has not shown the task pointer yet.")
+        elif self._desk.draft is None and row is not None and row.pointer is None:
+            self._desk.draft = Draft(latest, row.text)
+            self._edit(self._desk.draft, f"The text that was set aside; F9 publishes it over {latest.name}.")
         else:
             self._edit(self._desk.draft or Draft(latest, latest.text))
 

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from felan_core.pointer.rules import State
 from felan_core.pointer.values import MAX_TEXT_BYTES, text_fault
+from felan_tui.actions import FURTHER
 from felan_tui.pointer.facts import MAX_BYTES, Pointer, PointerHistory, age, merged, pointer_of, text_problem
+from felan_tui.screens.pointer import PointerScreen
 
 CLEAN = Pointer(3, "CLEAN", "g-" + "a" * 32, 4, "task", "goal", 1_000)
 
@@ -99,3 +101,10 @@ def test_a_merge_holds_both_texts_whole() -> None:
 def test_an_age_is_told_in_words(seconds: int, words: str) -> None:
     assert age(1_000_000, 1_000_000 + seconds * 1000) == words
     assert age(None, 5) == ""
+
+
+def test_every_key_that_the_help_names_is_bound_on_the_screen() -> None:
+    bound = PointerScreen._merge_bindings().key_to_bindings
+    named = [key for one in FURTHER if one.group == "Task pointer" for key in one.shown.split()]
+    assert named and all(key in bound for key in named)
+    assert {"f8", "f9", "escape"} <= set(bound)
