@@ -16,7 +16,7 @@ def _table(heading: str) -> dict[str, str]:
 
 
 def _options(command: click.Command, name: str) -> list[str]:
-    with click.Context(command, info_name=name) as context:
+    with click.Context(command, info_name=name, help_option_names=["-h", "--help"]) as context:
         shown = [one.get_help_record(context) for one in command.get_params(context)]
     return [record[0] for record in shown if record is not None and record[0].startswith("-")]
 

@@ -60,6 +60,7 @@ class Terminal:
         self._stream = pyte.ByteStream(self.screen)
         self.output = bytearray()
         self._held = b""
+        self._text: str | None = None
         self._status: int | None = None
         leader, follower = os.openpty()
         fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -85,10 +86,16 @@ class Terminal:
         ready, _, _ = select.select([self._leader], [], [], seconds)
         if not ready:
             return False
-        try:
-            data = os.read(self._leader, 65536)
-        except OSError:
+        data = b""
+        while ready and len(data) < 1 << 18:  # all that is there, so that the screen is read less often
+            try:
+                data += os.read(self._leader, 65536)
+            except OSError:
+                break
+            ready, _, _ = select.select([self._leader], [], [], 0)
+        if not data:
             return False
+        self._text = None
         self.output += data
         data = self._held + data
         cut = data.rfind(b"\x1b")
@@ -104,7 +111,9 @@ class Terminal:
 
     def text(self) -> str:
         """The screen as lines."""
-        return "\n".join(line.rstrip() for line in self.screen.display)
+        if self._text is None:
+            self._text = "\n".join(line.rstrip() for line in self.screen.display)
+        return self._text
 
     def wait(self, condition: Callable[[str], object], what: str = "it", seconds: float = 20.0) -> str:
         """Wait until ``condition`` holds for the screen's text."""
@@ -151,6 +160,7 @@ class Terminal:
         """Make the terminal another size."""
         self.columns, self.rows = columns, rows
         self.screen.resize(rows, columns)
+        self._text = None
         fcntl.ioctl(self._leader, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def signal(self, number: int) -> None:
