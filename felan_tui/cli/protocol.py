@@ -20,9 +20,10 @@ def protocol() -> None:
 @click.argument("name", required=False)
 @click.option("--list", "listed", is_flag=True, help="The names that there are.")
 def schema(name: str | None, listed: bool) -> None:
-    """Print the JSON Schema of a shape (SessionSnapshot, prompt.params), or of all.
+    """Print the JSON Schema of a shape, or of all.
 
-    What a schema cannot say stands in $comment.
+    NAME is one of --list, such as SessionSnapshot or prompt.params. What a schema cannot say stands in
+    $comment.
     """
     from felan_core.protocol import schemas
 
@@ -47,11 +48,11 @@ def schema(name: str | None, listed: bool) -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON object instead of lines.")
 def check(file: Path, as_json: bool) -> None:
-    """Check a recorded stream, one frame a line; - is standard input.
+    """Check a recorded stream.
 
-    Both directions may be in one file. Replies are checked against the request that they answer; one whose
-    request is not in the file is checked as far as it can be, and counted. Exit code 1 when there are
-    problems.
+    One frame a line; - is standard input. Both directions may be in one file. Replies are checked against
+    the request that they answer; one whose request is not in the file is checked as far as it can be, and
+    counted. Exit code 1 when there are problems.
     """
     from felan_tui.cli.recording import Recording
 
@@ -77,7 +78,7 @@ def check(file: Path, as_json: bool) -> None:
 @protocol.command()
 @click.option("--json", "as_json", is_flag=True, help="A JSON array instead of a table.")
 def catalog(as_json: bool) -> None:
-    """Print the operations: scope, durability, eligible clients, shapes.
+    """Print the operations.
 
     Being in the catalogue is neither presence nor permission: hello says what a host has.
     """

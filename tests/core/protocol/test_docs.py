@@ -1,6 +1,7 @@
 """docs/protocol.md says what the code says, and its example client works on a real host."""
 
 import asyncio
+import io
 import json
 import re
 import sys
@@ -13,16 +14,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from felan_core.agents.backend import Turn, TurnOutcome
+from felan_core.agents.backend import ToolPatch, Turn, TurnOutcome
 from felan_core.client.transport import MemoryTransport
 from felan_core.protocol import (
     ERROR_CODES,
     INTERACTION_KINDS,
     LIMITS,
     OPERATION_CATALOG,
+    JsonLineDecoder,
     ProtocolError,
     parse_server_envelope,
 )
+from felan_core.protocol.elements import StatusElement
+from felan_tui.cli.recording import Recording
 from tests.core.host.rig import Puppet, Rig, Stagehand, rig
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -84,16 +88,21 @@ def test_a_reader_of_today_makes_of_tomorrow_what_the_page_says(example: dict[st
         assert json.loads(msgspec.json.encode(frame)) == example["read"]
 
 
-async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, end: MemoryTransport) -> None:
-    """Carry the bytes between a socket and the host's end until either is gone."""
+async def pump(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, end: MemoryTransport, record: list[bytes]
+) -> None:
+    """Carry the bytes between a socket and the host's end until either is gone, and record the frames."""
+    asked, told = JsonLineDecoder(), JsonLineDecoder()
 
     async def inwards() -> None:
         while data := await reader.read(65536):
+            record.extend(asked.lines(data))
             await end.send(data)
         await end.close()
 
     async def outwards() -> None:
         while data := await end.receive():
+            record.extend(told.lines(data))
             writer.write(data)
             await writer.drain()
         writer.close()
@@ -102,13 +111,13 @@ async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, end: 
 
 
 @asynccontextmanager
-async def listening(host: Rig) -> AsyncIterator[str]:
+async def listening(host: Rig, record: list[bytes]) -> AsyncIterator[str]:
     """The host on a socket. The path is short: a socket's has little room."""
     with tempfile.TemporaryDirectory(prefix="felan-") as folder:
         path = f"{folder}/s"
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await pump(reader, writer, host.raw())
+            await pump(reader, writer, host.raw(), record)
 
         server = await asyncio.start_unix_server(serve, path)
         try:
@@ -134,23 +143,33 @@ async def run_client(path: str, folder: Path, text: str) -> tuple[int | None, st
 
 
 async def test_the_example_client_says_one_thing_and_prints_the_turn(tmp_path: Path) -> None:
-    hand = Stagehand()
+    hand, record = Stagehand(), list[bytes]()
 
     async def says(puppet: Puppet, turn: Turn) -> TurnOutcome:
         assert turn.text == "hello there"
         await puppet.session.text("assistant", "Good ")
         await puppet.session.text("assistant", "evening.")
+        await puppet.session.tool(ToolPatch(key="t", name="read", category="read", title="a.txt"))
+        await puppet.session.show(
+            StatusElement(id="s", revision=1, text="so far", tone="info", placement="above")
+        )
         return "completed"
 
     hand.scripts.append(says)
-    async with rig(tmp_path / "data", hand) as host, listening(host) as path:
+    async with rig(tmp_path / "data", hand) as host, listening(host, record) as path:
         code, output = await run_client(path, tmp_path, "hello there")
     assert output == "Good evening.\n[completed]\n"
     assert code == 0
+    # What both of them sent is the protocol, to the last frame.
+    recording = Recording()
+    recording.read(io.BytesIO(b"".join(line + b"\n" for line in record)))
+    found = recording.report()
+    assert found["problems"] == [] and found["unmatchedReplies"] == found["unknownEvents"] == 0
+    assert found["requests"] == found["replies"] == 4 and found["texts"] and found["events"] > 5
 
 
 async def test_the_example_client_says_what_was_refused(tmp_path: Path) -> None:
-    async with rig(tmp_path / "data", Stagehand()) as host, listening(host) as path:
+    async with rig(tmp_path / "data", Stagehand()) as host, listening(host, []) as path:
         code, output = await run_client(path, tmp_path / "nowhere", "hello")
     assert code == 1
     assert output.startswith("sessions.create: invalid_request: ")
