@@ -25,11 +25,7 @@ from felan_tui.text.widgets import Line, line_content, set_titles
 EnterVerb = Literal["send", "steer", "follow_up"]
 
 _HINT = "/ commands · @ files · ! shell"
-PLACEHOLDERS: dict[EnterVerb, str] = {
-    "send": f"type a message · {_HINT}",
-    "steer": f"Enter steers · {_HINT}",
-    "follow_up": f"Enter queues a follow-up · {_HINT}",
-}
+PLACEHOLDER = f"type a message · {_HINT}"
 TITLES: dict[EnterVerb, str] = {
     "send": "",
     "steer": "Enter steers · Ctrl+T queues a follow-up",
@@ -246,7 +242,7 @@ class Composer(Vertical):
         self.set_class(shell, "-shell")
         self._sign.show("$" if shell else "›")
         set_titles(self, SHELL_TITLE if shell else TITLES[self._verb])
-        self.area.show_placeholder(PLACEHOLDERS[self._verb])
+        self.area.show_placeholder(PLACEHOLDER)
 
     # --- what the text area says (Writer) ---
 
@@ -377,4 +373,4 @@ class Composer(Vertical):
             self.post_message(self.KeepFailed(str(error)))
 
 
-__all__ = ["PLACEHOLDERS", "TITLES", "Composer", "EnterVerb"]
+__all__ = ["PLACEHOLDER", "TITLES", "Composer", "EnterVerb"]

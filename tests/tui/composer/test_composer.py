@@ -50,7 +50,7 @@ async def test_it_says_what_enter_does_and_the_message_says_it_too() -> None:
     async with app.run_test(size=(60, 16)) as pilot:
         app.composer.enter_verb = "steer"
         await pilot.pause()
-        assert "› Enter steers · / commands" in shown(app)
+        assert "› type a message · / commands" in shown(app)
         await pilot.press("a")
         await pilot.pause()
         assert "Enter steers · Ctrl+T queues a follow-up" in shown(app)
