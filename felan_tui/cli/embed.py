@@ -5,13 +5,13 @@ screen's side that knows the host's insides.
 import asyncio
 import logging
 import os
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+import felan_core
 from felan_core.daemon.ownership import Held, Ownership, OwnershipError, acquire
 from felan_tui.cli import exits
 from felan_tui.session.errors import HostUnavailable
@@ -56,6 +56,12 @@ def _load() -> None:
 
 
 AGENTS: "dict[str, Callable[[], BackendFactory]]" = {"rehearsal": _rehearsal, "acp": _acp}
+
+
+def scenarios() -> list[str]:
+    """The names of the rehearsals that come with Felan, by their files: nothing is loaded for it."""
+    folder = Path(felan_core.__file__).parent / "agents" / "rehearsal" / "scenarios"
+    return sorted(path.stem for path in folder.glob("*.toml"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +112,11 @@ def held_message(error: Held, now: int) -> str:
 
 
 def publisher_line(folders: Folders) -> str:
-    """The shell line with which an agent publishes its task pointer: this interpreter, absolute, isolated."""
+    """The shell line with which an agent publishes its task pointer, by an absolute path."""
     from felan_core.pointer.context_text import shell_line
+    from felan_core.pointer.main import felan_command
 
-    command = [sys.executable, "-I", "-m", "felan_tui.cli.main", "pointer", "publish"]
-    return shell_line([*command, "--state-root", str(folders.pointers)])
+    return shell_line([*felan_command("publish"), "--state-root", str(folders.pointers)])
 
 
 class EmbeddedHost:

@@ -10,18 +10,17 @@ if sys.argv[1:3] in (["pointer", "hook"], ["pointer", "publish"]):
 
     run(sys.argv[2], sys.argv[3:])
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
 import click
 
-import felan_core
 from felan_core import __version__
 from felan_tui.cli import exits
-from felan_tui.cli.pointer import pointer
-from felan_tui.cli.protocol import protocol
 
-SCENARIOS = Path(felan_core.__file__).parent / "agents" / "rehearsal" / "scenarios"
+FURTHER = {"pointer": "felan_tui.cli.pointer", "protocol": "felan_tui.cli.protocol"}
+"""Command groups of other modules, each loaded when it is called or listed: name → module."""
 
 DATA_DIR = click.option(
     "--data-dir",
@@ -32,7 +31,20 @@ DATA_DIR = click.option(
 )
 
 
+class Lazy(click.Group):
+    """A group that loads what ``FURTHER`` names when it is needed, so that nothing else pays for it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *FURTHER])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in FURTHER:
+            return getattr(import_module(FURTHER[cmd_name]), cmd_name)
+        return super().get_command(ctx, cmd_name)
+
+
 @click.group(
+    cls=Lazy,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="A terminal home for coding-agent sessions. Without a command: a session in this folder.",
@@ -65,7 +77,9 @@ def felan(context: click.Context, continues: bool, agent: str | None, data_dir: 
 
 def _known(context: click.Context, parameter: click.Parameter, scenario: str) -> str:
     """The scenario, if it is one that comes with Felan. Looked up by file: nothing is loaded for it."""
-    known = sorted(path.stem for path in SCENARIOS.glob("*.toml"))
+    from felan_tui.cli.embed import scenarios
+
+    known = scenarios()
     if scenario not in known:
         raise click.BadParameter(f"There is no scenario {scenario!r}. There are: {', '.join(known)}.")
     return scenario
@@ -93,12 +107,6 @@ def demo(context: click.Context, scenario: str, pace: float | None, data_dir: Pa
     if pace is not None:
         settings["rehearsal.pace"] = pace
     _interactive(data_dir or context.obj, start="agent", settings=settings, prompt=f"/{scenario}")
-
-
-felan.add_command(pointer)
-
-
-felan.add_command(protocol)
 
 
 def _interactive(
