@@ -15,7 +15,15 @@ import msgspec
 
 from felan_core.protocol import JsonLineDecoder, encode_frame, parse_server_envelope, parse_server_frame
 from felan_core.protocol.elements import Column, StatusElement, ViewElement, ViewItem, ViewPage
-from felan_core.protocol.entries import MessageEntry, TextPart, ThinkingPart, ToolDetails, ToolEntry, ToolText
+from felan_core.protocol.entries import (
+    Entry,
+    MessageEntry,
+    TextPart,
+    ThinkingPart,
+    ToolDetails,
+    ToolEntry,
+    ToolText,
+)
 from felan_core.protocol.envelopes import Accepted, EventFrame, TextFrame
 from felan_core.protocol.events import KnownEvent, MessageCompleted, PresentationUpdated, ToolUpdated
 from felan_core.protocol.ids import new_uuid7
@@ -36,7 +44,8 @@ FRAMES = 1000
 ROUNDS = 25
 CHUNK = 64 * 1024
 MEBIBYTE = 1024 * 1024
-PROSE = "The quick brown fox looks at line 12 of `main.py` and says: \u201cthat is it\u201d.\n"
+PROSE = 'The quick brown fox looks at line 12 of `main.py` and says: "that is it".\n'
+ACCENTS = "Größe und Maß stehen in Zeile 12, “wie gesagt”.\n"
 NOW = 1_790_000_000_000
 
 
@@ -78,7 +87,7 @@ def live_stream(count: int = FRAMES) -> list[bytes]:
             view = number % 40 == 14
             lines.append(_event(session, revision, PresentationUpdated(element=_element(revision, view))))
         elif kind == 19:
-            parts = [ThinkingPart(id="t", text=PROSE * 3), TextPart(id="a", text=PROSE * 15)]
+            parts = [ThinkingPart(id="t", text=PROSE * 3), TextPart(id="a", text=PROSE * 15 + ACCENTS)]
             entry = MessageEntry(
                 id=new_uuid7(NOW + number),
                 seq=number,
@@ -92,7 +101,7 @@ def live_stream(count: int = FRAMES) -> list[bytes]:
             lines.append(_event(session, revision, MessageCompleted(entry=entry)))
         else:
             at = StreamPosition(message=message, id="a", kind="assistant", offset=offset)
-            text = PROSE[number % 20 : number % 20 + 18 + number % 9]
+            text = (ACCENTS if number % 8 == 0 else PROSE)[number % 20 : number % 20 + 18 + number % 9]
             offset += len(text)
             lines.append(encode_frame(TextFrame(session=session, stream=at, text=text))[:-1])
     return lines
@@ -140,9 +149,10 @@ def _element(revision: int, view: bool) -> StatusElement | ViewElement:
 def snapshot_line() -> bytes:
     """The reply to attach with 12 MiB of history: 256 entries, half text, half tool arguments."""
     each = 12 * MEBIBYTE // 256 - 600
-    entries: list[MessageEntry | ToolEntry] = []
+    entries: list[Entry] = []
     for number in range(128):
-        text = (PROSE * (each // len(PROSE.encode()) + 1)).encode()[: each - 900].decode("utf-8", "ignore")
+        prose = PROSE * 10 + (ACCENTS if number % 8 == 0 else "")
+        text = (prose * (each // len(prose) + 1))[: each - 1500]
         entries.append(
             MessageEntry(
                 id=new_uuid7(NOW + number),
@@ -298,7 +308,8 @@ def _rival_times(
 ) -> tuple[float, float]:
     """The best of several rounds each, taken in turns so that a busy machine is busy for both."""
     best = [float("inf"), float("inf")]
-    ours(), bare()
+    ours()
+    bare()
     gc.disable()
     try:
         for _ in range(rounds):

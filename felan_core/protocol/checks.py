@@ -1,57 +1,62 @@
 """The rules that a JSON decoder cannot check: lengths in bytes, weights of collections, and what one member
 says about another.
 
-They are compiled once a shape, from its annotations, when it is first parsed. Two plans come out: the
-*rules*, for a frame so small and plain that no bound in bytes can be passed, and *all*, for every other.
+They are compiled once a shape, from its annotations, when it is first parsed. Three plans come out: the
+``rules``, for a frame so small and plain that no bound in bytes can be passed; ``all``, for every other; and
+``free``, which walks the free JSON of a frame that is too large to be looked at byte by byte.
 """
 
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta, UnsetType
 
-from felan_core.protocol.base import Wire, as_list, as_object
+from felan_core.protocol.base import JsonObject, Wire, as_list, as_object
 from felan_core.protocol.problems import Problem, short
 
+Plan = Literal["rules", "all", "free"]
 Check = Callable[[Any, int], None]
 """Raises ``Problem``. The second argument is the size of the whole frame, in bytes."""
 
 _encode: Final = msgspec.json.Encoder().encode
-_compiled: dict[tuple[Any, bool], Check | None] = {}
+_compiled: dict[tuple[Any, Plan], Check | None] = {}
 
 
 class Renormalise(Exception):
-    """A number that reads as a fraction and is an integer: only the slow way makes it one."""
+    """Something in the value is only put right, or refused in words, by the slow way."""
 
 
-def compiled(hint: Any, whole: bool) -> Check | None:
+def compiled(hint: Any, plan: Plan) -> Check | None:
     """The check of values of type ``hint``, or None where nothing is left to check.
 
-    ``whole``: with the bounds in bytes. A union or list is cached by its own equality.
+    A union or list is cached by its own equality.
     """
-    key = (hint, whole)
+    key = (hint, plan)
     if key not in _compiled:
-        _compiled[key] = _compile(hint, whole)
+        _compiled[key] = _compile(hint, plan)
     return _compiled[key]
 
 
-def _compile(hint: Any, whole: bool) -> Check | None:
+def _compile(hint: Any, plan: Plan) -> Check | None:
     origin = get_origin(hint)
     if origin is Annotated:
         base, *metas = get_args(hint)
-        return _both(compiled(base, whole), _bounds(base, metas) if whole else None)
+        return _both(compiled(base, plan), _bounds(base, metas) if plan == "all" else None)
     if origin is Union or origin is UnionType:
-        return _one_of(get_args(hint), whole)
+        return _one_of(get_args(hint), plan)
     if origin is list:
-        return _items(compiled(get_args(hint)[0], whole))
+        return _items(compiled(get_args(hint)[0], plan))
     if origin is dict:
-        return _values(compiled(get_args(hint)[1], whole))
+        return _values(compiled(get_args(hint)[1], plan))
     if hint is float:
-        return _integral
+        return None if plan == "free" else _integral
+    if hint is Any:
+        return _free if plan == "free" else None
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
-        return _struct(hint, whole)
+        return _struct(hint, plan)
     return None
 
 
@@ -89,13 +94,13 @@ def _kind(hint: Any) -> Any:
     return origin or (hint if isinstance(hint, type) else None)
 
 
-def _one_of(branches: Iterable[Any], whole: bool) -> Check | None:
+def _one_of(branches: Iterable[Any], plan: Plan) -> Check | None:
     table: dict[type[Any], Check] = {}
     for branch in branches:
         if _kind(branch) is Any:
-            return _unless_absent(compiled(branch, whole))
+            return _unless_absent(compiled(branch, plan))
         kind = _kind(branch)
-        found = compiled(branch, whole) if kind not in (None, NoneType, UnsetType) else None
+        found = compiled(branch, plan) if kind not in (None, NoneType, UnsetType) else None
         if kind is not None and found is not None:
             table[kind] = found
     if not table:
@@ -152,34 +157,99 @@ def _integral(value: Any, size: int) -> None:
         raise Renormalise
 
 
-def _struct(shape: type[msgspec.Struct], whole: bool) -> Check | None:
+_FREE_DEPTH: Final = 16
+_MAX_INTEGER: Final = 2**53 - 1
+_LEAVES: Final = frozenset((str, bool, NoneType, float, int))
+
+
+def _free(value: Any, size: int) -> None:
+    """Leave free JSON that is deep, or holds a large integer, to the slow way: level by level, in few steps
+    of Python.
+    """
+    level: list[Any] = [value]
+    for _ in range(_FREE_DEPTH):
+        kinds = set(map(type, level))
+        if int in kinds and not all(
+            -_MAX_INTEGER <= item <= _MAX_INTEGER for item in level if type(item) is int
+        ):
+            raise Renormalise
+        if kinds <= _LEAVES:
+            return
+        below: list[Any] = []
+        for item in level:
+            if type(item) is dict:
+                below += cast(JsonObject, item).values()
+            elif type(item) is list:
+                below += cast(list[Any], item)
+        level = below
+    raise Renormalise
+
+
+def _struct(shape: type[msgspec.Struct], plan: Plan) -> Check | None:
     hints = get_type_hints(shape, include_extras=True)
     wire_names = dict(zip(shape.__struct_fields__, shape.__struct_encode_fields__, strict=True))
-    members = [
-        (name, inner)
-        for name in shape.__struct_fields__
-        if (inner := compiled(hints[name], whole)) is not None
-    ]
-    verify = shape.verify if issubclass(shape, Wire) and shape.verify is not Wire.verify else None
-    weigh = shape.weigh if whole and issubclass(shape, Wire) and shape.weigh is not Wire.weigh else None
-    if not members and verify is None and weigh is None:
+    members: list[tuple[str, Check]] = []
+    strings: list[str] = []
+    limits: list[int] = []
+    for name in shape.__struct_fields__:
+        limit = _string_limit(hints[name]) if plan == "all" else None
+        inner = compiled(hints[name], plan)
+        if limit is not None:
+            strings.append(name)
+            limits.append(limit)
+        elif inner is not None:
+            members.append((name, inner))
+    # One call in C for all of them; with two names at the least, so that it gives a tuple.
+    bounded = attrgetter(*strings, strings[0]) if strings else None
+    verify = weigh = None
+    if issubclass(shape, Wire):
+        verify = shape.verify if plan != "free" and shape.verify is not Wire.verify else None
+        weigh = shape.weigh if plan == "all" and shape.weigh is not Wire.weigh else None
+    if not members and not strings and verify is None and weigh is None:
         return None
 
     def check(value: Any, size: int) -> None:
         name = ""
         try:
+            if bounded is not None:
+                for text in bounded(value):
+                    if text is not msgspec.UNSET and text is not None and not text.isascii():
+                        _strings_in_bytes(value, strings, limits, size)
+                        break
             for name, inner in members:
                 member = getattr(value, name)
                 if member is not msgspec.UNSET:
                     inner(member, size)
         except Problem as problem:
-            raise problem.under("." + wire_names[name]) from None
+            raise problem.under("." + wire_names[problem.member or name]) from None
         if verify is not None:
             verify(value)
         if weigh is not None:
             weigh(value, size)
 
     return check
+
+
+def _string_limit(hint: Any) -> int | None:
+    """The bound in bytes of a member that is a string and nothing else; None for every other."""
+    parts = [part for part in get_args(hint) if part not in (UnsetType, NoneType)]
+    if get_origin(hint) is Union and len(parts) == 1:
+        hint = parts[0]
+    if get_origin(hint) is Annotated:
+        base, *metas = get_args(hint)
+        limits = [meta.max_length for meta in metas if isinstance(meta, Meta) and meta.max_length is not None]
+        if base is str and len(limits) == 1 and not any(isinstance(m, Meta) and m.extra for m in metas):
+            return limits[0]
+    return None
+
+
+def _strings_in_bytes(value: Any, names: list[str], limits: list[int], size: int) -> None:
+    for name, limit in zip(names, limits, strict=True):
+        try:
+            _in_bytes(limit)(getattr(value, name), size)
+        except Problem as problem:
+            problem.member = name
+            raise
 
 
 def _bounds(base: Any, metas: list[Any]) -> Check | None:
@@ -228,6 +298,23 @@ def weight(value: Any) -> int:
     return len(_encode(value))
 
 
+def length(value: Any) -> int:
+    """The bytes of a shape's value as JSON, without making them all at once: lists item by item."""
+    if isinstance(value, msgspec.Raw):
+        return memoryview(value).nbytes
+    if isinstance(value, list):
+        return weight(value)
+    if isinstance(value, msgspec.Struct) and value.__struct_config__.tag is None:
+        total = 1
+        for name, wire in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
+            member = getattr(value, name)
+            if member is not msgspec.UNSET:
+                # Its name in quotes, the colon, and a comma or the closing brace.
+                total += len(wire) + 4 + length(member)
+        return max(total, 2)
+    return len(_encode(value))
+
+
 def check_entries(value: Any, limit: int) -> None:
     """Check every array and object in free JSON for its number of entries. Raises ``Problem``."""
     held = as_object(value)
@@ -251,8 +338,11 @@ def check_entries(value: Any, limit: int) -> None:
 
 def unique(values: Iterable[str], where: Callable[[int], str], what: str) -> None:
     """Check that no id stands twice. Raises ``Problem`` at the second one."""
+    ids = list(values)
+    if len(set(ids)) == len(ids):
+        return
     seen: set[str] = set()
-    for index, one in enumerate(values):
+    for index, one in enumerate(ids):
         if one in seen:
             raise Problem(where(index), f"{what} {short(one)!r} stands twice")
         seen.add(one)

@@ -4,7 +4,7 @@ Elements are data. They are never code, never markup, and a renderer's hint can 
 what it says or allows.
 """
 
-from typing import Annotated, Literal, Union
+from typing import Annotated, Final, Literal, Union
 
 from msgspec import Meta
 from msgspec.structs import replace
@@ -219,29 +219,26 @@ class ViewElement(ElementBase, tag="view", frozen=True, kw_only=True):
         return replace(self, hint=UNSET, items=[])
 
 
+_TYPES: Final[dict[ColumnType, tuple[type, ...]]] = {
+    "string": (str,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "time": (int,),
+}
+
+
 def _check_item(item: ViewItem, types: dict[str, ColumnType], actions: set[str]) -> None:
     for name, value in item.fields.items():
         kind = types.get(name)
         if kind is None:
             raise Problem(".fields." + short(name), "no column of this name is declared")
-        if not _is_of(value, kind):
+        if type(value) not in _TYPES[kind] or (kind == "time" and value < 0):
             raise Problem(".fields." + short(name), f"is no {kind}, which its column declares")
-    for index, action in enumerate(given(item.actions, [])):
-        if action not in actions:
-            raise Problem(f".actions[{index}]", "no item action of this id is declared")
-    unique(given(item.actions, []), lambda index: f".actions[{index}]", "the action")
-
-
-def _is_of(value: Json, kind: ColumnType) -> bool:
-    match kind:
-        case "string":
-            return isinstance(value, str)
-        case "boolean":
-            return isinstance(value, bool)
-        case "number":
-            return isinstance(value, int | float) and not isinstance(value, bool)
-        case "time":
-            return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    if item.actions is not UNSET:
+        for index, action in enumerate(item.actions):
+            if action not in actions:
+                raise Problem(f".actions[{index}]", "no item action of this id is declared")
+        unique(item.actions, lambda index: f".actions[{index}]", "the action")
 
 
 Element = Union[StatusElement, ProgressElement, DocumentElement, ViewElement]

@@ -4,21 +4,23 @@ Each direction has two ways in: ``parse_client_frame`` and ``parse_server_frame`
 ``parse_client_envelope`` and ``parse_server_envelope`` the same as plain JSON. Both come to one verdict.
 """
 
-from typing import Annotated, Any, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
-from msgspec import UNSET, Meta, Raw
+from msgspec import UNSET, Meta
 
 from felan_core.protocol.base import (
     LIMITS,
     PROTOCOL_VERSION,
     Id,
     Instant,
+    JsonObject,
     Label,
     Maybe,
     Revision,
     Wire,
 )
 from felan_core.protocol.errors import ErrorBody
+from felan_core.protocol.events import KnownEvent, SessionEvent
 from felan_core.protocol.streams import StreamPosition
 
 Delta = Annotated[str, Meta(min_length=1, max_length=LIMITS.stream_bytes)]
@@ -51,11 +53,11 @@ class Accepted(Wire, frozen=True, kw_only=True):
 class Unclaimed(Wire, frozen=True, kw_only=True):
     """An accepted reply to a request that is not outstanding, so that nothing says what its result is.
 
-    It is never sent: ``parse_server_frame`` returns it. ``result``: the JSON as it came, unchecked.
+    It is never sent: ``parse_server_frame`` returns it. ``result``: plain JSON as it came.
     """
 
     re: Id
-    result: Raw
+    result: JsonObject
 
 
 class Refused(Wire, frozen=True, kw_only=True):
@@ -67,15 +69,20 @@ class Refused(Wire, frozen=True, kw_only=True):
     v: Literal[1] = PROTOCOL_VERSION
 
 
+if TYPE_CHECKING:
+    AnyEvent = SessionEvent
+else:
+    # A decoder takes the known ones; an unknown one is put in by the parser.
+    AnyEvent = KnownEvent
+
+
 class EventFrame(Wire, frozen=True, kw_only=True):
-    """``{v, session, revision, at, event}``: one event, one change, one revision. ``event``: a
-    ``SessionEvent``.
-    """
+    """``{v, session, revision, at, event}``: one event, one change, one revision."""
 
     session: Id
     revision: Revision
     at: Instant
-    event: Any
+    event: AnyEvent
     v: Literal[1] = PROTOCOL_VERSION
 
 

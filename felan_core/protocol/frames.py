@@ -50,6 +50,7 @@ OpOf = Callable[[str], str | None]
 """The operation of the outstanding request with this id; None when there is none."""
 
 _TEXT_MEMBERS: Final = 8
+_EVENT_MEMBERS: Final = {"session", "revision", "at", "event", "v"}
 
 
 class _ServerFrame(Wire, frozen=True, kw_only=True):
@@ -111,9 +112,11 @@ def parse_client_frame(line: bytes) -> Request:
     Checked in the order of §3: frame, version, id, operation, the session that its scope asks for or forbids,
     parameters. A mutation's id must be a UUIDv7. Raises ``ProtocolError``.
     """
-    check_utf8(line)
     request = _quick(_client_frame, line)
-    return _client_slowly(untyped(line)) if request is None else request
+    if request is None:
+        check_utf8(line)
+        return _client_slowly(untyped(line))
+    return request
 
 
 def parse_client_envelope(raw: Json) -> Request:
@@ -216,18 +219,24 @@ def parse_server_frame(line: bytes, op_of: OpOf) -> ServerEnvelope | Unclaimed:
     ``op_of`` names the operation of an outstanding request by its id, since an accepted reply carries ``re``
     and not ``op``; where it names none the reply comes back ``Unclaimed``. Raises ``ProtocolError``.
     """
-    check_utf8(line)
-    # Four frames of five are text with exactly its eight members, which one decoding proves.
-    if line.count(b'":') == _TEXT_MEMBERS and line.endswith(b',"v":1}'):
+    if line.endswith(b',"v":1}') or line.startswith(b'{"v":1,"'):
+        # What comes most often is proven by one decoding each. Text has exactly eight members.
         try:
-            frame = _decode_text()(line)
-        except (ValueError, RecursionError):
+            if line.count(b'":') == _TEXT_MEMBERS:
+                frame = _decode_text()(line)
+                if (line.isascii() and b"\\u" not in line) or _ascii_names(frame):
+                    return frame
+            elif b'"event":{' in line:
+                return shape_of(EventFrame).quick(line, full=True)
+        except (Odd, ValueError, RecursionError):
             pass
-        else:
-            if (line.isascii() and b"\\u" not in line) or _ascii_names(frame):
-                return frame
-    frame = _quick(lambda line: _server_frame(line, op_of), line)
-    return _server_slowly(untyped(line), op_of) if frame is None else frame
+        except Problem as problem:
+            raise refusal(problem, "") from None
+    quick = _quick(lambda line: _server_frame(line, op_of), line)
+    if quick is None:
+        check_utf8(line)
+        return _server_slowly(untyped(line), op_of)
+    return quick
 
 
 def parse_server_envelope(raw: Json, op: str | None = None) -> ServerEnvelope:
@@ -237,10 +246,18 @@ def parse_server_envelope(raw: Json, op: str | None = None) -> ServerEnvelope:
     not the operation. Raises ``ProtocolError``.
     """
     frame: ServerEnvelope | Unclaimed | None = _plain_text(raw)
-    if frame is None:
-        line = exact(raw)
-        if line is not None:
-            frame = _quick(lambda line: _server_frame(line, lambda _: op), line)
+    if frame is not None:
+        return frame
+    line = exact(raw)
+    if line is not None:
+        if raw.keys() == _EVENT_MEMBERS and type(raw["v"]) is int:
+            try:
+                return shape_of(EventFrame).quick_plain(raw, line)
+            except Odd:
+                pass
+            except Problem as problem:
+                raise refusal(problem, "") from None
+        frame = _quick(lambda line: _server_frame(line, lambda _: op), line)
     if frame is None:
         frame = _server_slowly(raw, lambda _: op)
     if isinstance(frame, Unclaimed):
@@ -259,25 +276,22 @@ def _decode_text() -> Callable[[bytes], TextFrame]:
 
 def _plain_text(raw: Json) -> TextFrame | None:
     """The text frame in ``raw``, where it is one of exactly its members; None where that is not plain."""
-    if type(raw) is not dict:
+    if type(raw) is not dict or len(cast(JsonObject, raw)) != 4 or "stream" not in raw or "v" not in raw:
         return None
     members = cast(JsonObject, raw)
-    stream: Json = members.get("stream")
+    stream: Json = members["stream"]
     if type(stream) is not dict or len(cast(JsonObject, stream)) != 4:
-        return None
-    if len(members) != 4 or "v" not in members:
         return None
     try:
         frame = msgspec.convert(members, TextFrame)
     except (ValueError, RecursionError):
         return None
     at, text = frame.stream, frame.text
-    exactly = (
+    if not (
         type(text) is type(frame.session) is type(at.message) is type(at.id) is str
-        and type(at.offset) is int
-        and type(members["v"]) is int
-    )
-    if not exactly or not _ascii_names(frame):
+        and type(at.offset) is type(members["v"]) is int
+        and _ascii_names(frame)
+    ):
         return None
     if not text.isascii():
         try:
@@ -351,7 +365,7 @@ def _server_slowly(raw: Json, op_of: OpOf) -> ServerEnvelope | Unclaimed:
     reply = shape_of(_ReplyRest).slow(value, "")
     op = op_of(reply.re)
     if op is None:
-        return Unclaimed(re=reply.re, result=Raw(msgspec.json.encode(reply.result)))
+        return Unclaimed(re=reply.re, result=reply.result)
     result = shape_of(operation_named(op).result).slow(reply.result, "result")
     return Accepted(re=reply.re, result=result)
 

@@ -6,13 +6,21 @@ the decoder cannot see. Everything that is odd, and everything that is refused, 
 without a type, walked, converted. The slow way has the last word and the words of every refusal.
 """
 
-import marshal
+from types import NoneType
 from typing import Any, Final, Generic, TypeVar, cast
 
 import msgspec
 
-from felan_core.protocol.base import LIMITS, Json
-from felan_core.protocol.checks import Check, Renormalise, check_entries, compiled, has_defaults, weight
+from felan_core.protocol.base import LIMITS, Json, JsonObject
+from felan_core.protocol.checks import (
+    Check,
+    Renormalise,
+    check_entries,
+    compiled,
+    has_defaults,
+    length,
+    weight,
+)
 from felan_core.protocol.errors import ProtocolError, invalid
 from felan_core.protocol.plain import convert, plain
 from felan_core.protocol.problems import Problem
@@ -23,7 +31,7 @@ T = TypeVar("T")
 _SMALL: Final = 2048
 """Frames up to here cannot hold 1,024 entries; when they are ASCII, a string's characters are its bytes."""
 _LARGE: Final = 64 * 1024
-"""Beyond it a second encoding costs more than a look at the bytes."""
+"""Beyond it nothing is encoded as a whole: a large frame is never copied."""
 _encode: Final = msgspec.json.Encoder().encode
 _untyped: Final = msgspec.json.Decoder[Any]().decode
 
@@ -43,41 +51,51 @@ def _fraction(digits: str) -> float:
 class Shape(Generic[T]):
     """What it takes to read one shape, made at its first use."""
 
-    __slots__ = ("_all", "_decode", "_grows", "_rules", "type")
+    __slots__ = ("_all", "_decode", "_free", "_grows", "_rules", "type")
 
     def __init__(self, shape: Any) -> None:
         self.type = shape
         self._decode = msgspec.json.Decoder(shape, float_hook=_fraction).decode
-        self._rules: Check | None = compiled(shape, False)
-        self._all: Check | None = compiled(shape, True)
+        self._rules: Check | None = compiled(shape, "rules")
+        self._all: Check | None = compiled(shape, "all")
+        self._free: Check | None = compiled(shape, "free")
         self._grows = has_defaults(shape)
 
-    def quick(self, line: bytes) -> T:
-        """The value of a line of valid UTF-8. Raises ``Odd`` where the quick way does not decide, and
-        ``Problem`` for a rule that is broken.
+    def quick(self, line: bytes, *, full: bool = False) -> T:
+        """The value of one line. Raises ``Odd`` where the quick way does not decide, and ``Problem`` for a
+        rule that is broken. ``full``: no member that has a default is absent.
         """
-        size = len(line)
-        if size > _LARGE and not is_plain(line):
-            raise Odd
         try:
             value = self._decode(line)
         except (ValueError, RecursionError):
             raise Odd from None
-        if size <= _LARGE:
-            # As long as before: nothing was left out, so nothing unknown is in it. It says nothing where a
-            # member that was absent is written out as its default.
-            if self._grows or len(_encode(value)) != size:
-                if not is_plain(line):
-                    raise Odd
-            else:
-                if line.count(b"[") + line.count(b"{") > LIMITS.json_depth and nests_deeper(
-                    outside_strings(line)
-                ):
-                    raise Odd
-                if has_long_number(line) and not is_plain(line):
-                    raise Odd
-        self.check(value, size, small=size <= _SMALL and line.isascii() and b"\\u" not in line)
+        size = len(line)
+        large = size > _LARGE
+        # As long as before: nothing was left out, so nothing unknown is in it. It says nothing where a member
+        # that was absent is written out as its default.
+        if (self._grows and not full) or (length(value) if large else len(_encode(value))) != size:
+            if not is_utf8(line) or not is_plain(line):
+                raise Odd
+        elif large:
+            self._check(self._free, value, size)
+        elif (has_long_number(line) and not is_plain(line)) or (
+            line.count(b"[") + line.count(b"{") > LIMITS.json_depth and nests_deeper(outside_strings(line))
+        ):
+            raise Odd
+        small = size <= _SMALL and line.isascii() and b"\\u" not in line
+        self._check(self._rules if small else self._all, value, size)
         return cast(T, value)
+
+    def quick_plain(self, value: Json, line: bytes) -> T:
+        """The value of plain JSON that ``exact`` made ``line`` of; as ``quick``."""
+        try:
+            typed = msgspec.convert(value, self.type)
+        except (ValueError, RecursionError):
+            raise Odd from None
+        size = len(line)
+        small = size <= _SMALL and line.isascii() and b"\\u" not in line
+        self._check(self._rules if small else self._all, typed, size)
+        return cast(T, typed)
 
     def quick_part(self, part: msgspec.Raw, size: int) -> T:
         """The value of one member of a line that was looked at as a whole; as ``quick``. ``size``: of the
@@ -89,21 +107,25 @@ class Shape(Generic[T]):
             value = self._decode(part)
         except (ValueError, RecursionError):
             raise Odd from None
-        self.check(value, size)
+        if self._grows or length(value) != memoryview(part).nbytes:
+            line = bytes(part)
+            if not is_utf8(line) or not is_plain(line):
+                raise Odd
+        else:
+            self._check(self._free, value, size)
+        self._check(self._all, value, size)
         return cast(T, value)
 
     def slow(self, value: Json, where: str) -> T:
         """The value of normalised plain JSON, with the words of every refusal. Raises ``ProtocolError``."""
         typed: T = convert(value, self.type, where)
         try:
-            self.check(typed, len(_encode(value)))
+            self._check(self._all, typed, len(_encode(value)))
         except Problem as problem:
             raise refusal(problem, where) from None
         return typed
 
-    def check(self, value: Any, size: int, *, small: bool = False) -> None:
-        """Check what the decoder could not. Raises ``Problem``, or ``Odd``."""
-        check = self._rules if small else self._all
+    def _check(self, check: Check | None, value: Any, size: int) -> None:
         if check is not None:
             try:
                 check(value, size)
@@ -127,11 +149,11 @@ def decode(shape: type[T], line: bytes, where: str = "") -> T:
 
     ``where`` starts the path in a refusal. Raises ``ProtocolError('invalid_request')``.
     """
-    check_utf8(line)
     reader = shape_of(shape)
     try:
         return reader.quick(line)
     except Odd:
+        check_utf8(line)
         return reader.slow(plain(untyped(line), path=where), where)
     except Problem as problem:
         raise refusal(problem, where) from None
@@ -141,14 +163,14 @@ def parse_schema(shape: type[T], value: Json, where: str = "value") -> T:
     """The typed value of plain JSON: exact ``dict``, ``list``, ``str``, ``int``, ``float``, ``bool`` and
     ``None``, string keys, no cycles (session protocol §3).
 
-    The input is not changed, and nothing of it is shared with the result. ``where`` starts the path in a
+    The input is not changed; free JSON in it may be shared with the result. ``where`` starts the path in a
     refusal. Raises ``ProtocolError('invalid_request')``.
     """
     reader = shape_of(shape)
     line = exact(value)
     if line is not None:
         try:
-            return reader.quick(line)
+            return reader.quick_plain(value, line)
         except Odd:
             pass
         except Problem as problem:
@@ -178,17 +200,41 @@ def parse_json_value(
     return copy
 
 
-def exact(value: Json) -> bytes | None:
-    """``value`` as bytes where it surely is plain JSON, None where only the walk can tell.
+_PLAIN: Final = frozenset((str, int, bool, NoneType, dict, list))
+_TREES: Final = frozenset((dict, list))
 
-    marshal takes exact built-in types alone, and what comes back equal from JSON has none that JSON has not.
+
+def exact(value: Json) -> bytes | None:
+    """``value`` as bytes where it surely is plain JSON in its normal form; None where only the walk can tell.
+
+    Level by level: exact types, no float, names that are strings; then what its bytes say of depth, large
+    integers and lone surrogates.
     """
-    try:
-        marshal.dumps(value, 2)
-        line = _encode(value)
-        return line if _untyped(line) == value else None
-    except (ValueError, TypeError, RecursionError, OverflowError):
+    level: list[Any] = [value]
+    names: list[Any] = []
+    for _ in range(LIMITS.json_depth + 1):
+        kinds = set(map(type, level))
+        if not kinds <= _PLAIN:
+            return None
+        if kinds.isdisjoint(_TREES):
+            break
+        below: list[Any] = []
+        for node in level:
+            if type(node) is dict:
+                names += node
+                below += cast(JsonObject, node).values()
+            elif type(node) is list:
+                below += cast(list[Any], node)
+        level = below
+    else:
         return None
+    if names and set(map(type, names)) != {str}:
+        return None
+    try:
+        line = _encode(value)
+    except (ValueError, TypeError):
+        return None
+    return None if has_long_number(line) and not is_plain(line) else line
 
 
 def untyped(line: bytes) -> Json:
@@ -227,6 +273,15 @@ def check_utf8(line: bytes) -> None:
         line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise invalid(f"frame: not UTF-8 at byte {error.start}") from None
+
+
+def is_utf8(line: bytes) -> bool:
+    """Whether ``line`` is UTF-8 without a byte order mark."""
+    try:
+        check_utf8(line)
+    except ProtocolError:
+        return False
+    return True
 
 
 def refusal(problem: Problem, where: str) -> ProtocolError:
