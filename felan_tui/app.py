@@ -201,6 +201,9 @@ class FelanApp(App[None], inherit_bindings=False):
 
     # --- end ---
 
+    def on_session_screen_leaving(self) -> None:
+        self.leave()
+
     def leave(self, code: int = 0, farewell: str = "") -> None:
         """End the app: the exit code, and what to say on the plain terminal."""
         self.farewell = self.farewell or farewell

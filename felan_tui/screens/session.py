@@ -6,21 +6,22 @@ It is there before the host is. What is sent before the session is attached wait
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
-from textual.screen import Screen
+from textual.message import Message
 
 from felan_tui.actions import bindings
 from felan_tui.bars import HeaderLine, PointerBar, QueueLines
 from felan_tui.bars.keys import KeyHint, KeyLine
 from felan_tui.composer import Composer, Draft
 from felan_tui.screens.hints import WELCOME, key_hints
+from felan_tui.session.stage import Stage
 from felan_tui.session.start import Start
-from felan_tui.text.widgets import Line, toast
+from felan_tui.text.widgets import Line
 
 if TYPE_CHECKING:
     from felan_core.client.replica import Change
@@ -39,7 +40,7 @@ def _raise(error: Exception) -> None:
     raise error
 
 
-class SessionScreen(Screen[None]):
+class SessionScreen(Stage):
     """One session. ``attached`` gives it its link; until then it takes what is typed and keeps it."""
 
     CSS_PATH: ClassVar = "session.tcss"
@@ -48,6 +49,9 @@ class SessionScreen(Screen[None]):
     VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-high")]
     AUTO_FOCUS = "ComposerArea"
 
+    class Leaving(Message):
+        """The person quits, and was asked where something would end by it."""
+
     def __init__(self, start: Start, *, data: Path) -> None:
         super().__init__()
         self._start = start
@@ -55,22 +59,6 @@ class SessionScreen(Screen[None]):
         self._parts: Parts | None = None
         self._unsent: list[Draft] = []
         self._last_interrupt = -QUIT_SECONDS
-
-    @property
-    def home(self) -> App[object]:
-        """The app."""
-        return self.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] untyped in Textual
-
-    def say(
-        self,
-        text: str,
-        severity: Literal["information", "warning", "error"] = "information",
-        *,
-        title: str = "",
-        seconds: float | None = None,
-    ) -> None:
-        """Say something that goes away by itself."""
-        toast(self.home, text, severity, title=title, seconds=seconds)
 
     def compose(self) -> ComposeResult:
         yield HeaderLine(folder=self._start.cwd)
@@ -92,6 +80,8 @@ class SessionScreen(Screen[None]):
         """The session is there: show it, and send what was written meanwhile."""
         from felan_tui.session.parts import Parts
 
+        if not self.is_attached:
+            return  # the app is ending
         parts = Parts(self, link)
         await parts.build()
         self._parts = parts
@@ -425,10 +415,8 @@ class SessionScreen(Screen[None]):
             self.home.push_screen(QuitScreen(reasons), self._leave)
 
     def _leave(self, sure: bool | None) -> None:
-        from felan_tui.app import FelanApp
-
-        if sure and isinstance(self.home, FelanApp):
-            self.home.leave()
+        if sure:
+            self.post_message(self.Leaving())
 
     async def action_toggle_panel(self) -> None:
         if self._parts is not None:

@@ -4,7 +4,7 @@ Changes are collected and drawn at most once a frame; text goes to the transcrip
 """
 
 import time
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from felan_core.client.replica import Change
 from felan_core.protocol.base import UNSET
@@ -38,10 +38,8 @@ from felan_tui.session.documents import drawn_document
 from felan_tui.session.feed import Feed
 from felan_tui.session.link import NAME, Refusal, SessionLink, words
 from felan_tui.session.shown import tool_process
+from felan_tui.session.stage import Stage
 from felan_tui.session.transcript import SessionTranscript
-
-if TYPE_CHECKING:
-    from felan_tui.screens.session import SessionScreen
 
 FRAME = 1 / 30
 CARD_KEY = "F2"
@@ -63,7 +61,7 @@ _ALL = frozenset(one for touched in _TOUCHES.values() for one in touched)
 class Parts:
     """Everything of the screen that shows the session."""
 
-    def __init__(self, screen: "SessionScreen", link: SessionLink) -> None:
+    def __init__(self, screen: Stage, link: SessionLink) -> None:
         self.link = link
         self._screen = screen
         self.view = SessionTranscript()
