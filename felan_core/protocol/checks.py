@@ -3,7 +3,7 @@ says about another.
 
 They are compiled once a shape, from its annotations, when it is first parsed. Three plans come out: the
 ``rules``, for a frame so small and plain that no bound in bytes can be passed; ``all``, for every other; and
-``free``, which walks the free JSON of a frame that is too large to be looked at byte by byte.
+``free``, which walks the free JSON of a frame that holds nothing unknown.
 """
 
 from collections.abc import Callable, Iterable
@@ -162,6 +162,12 @@ _MAX_INTEGER: Final = 2**53 - 1
 _LEAVES: Final = frozenset((str, bool, NoneType, float, int))
 
 
+def has_large(items: list[Any]) -> bool:
+    """Whether an integer among ``items`` lies beyond 2^53 - 1."""
+    whole = [item for item in items if type(item) is int]
+    return max(whole) > _MAX_INTEGER or min(whole) < -_MAX_INTEGER
+
+
 def _free(value: Any, size: int) -> None:
     """Leave free JSON that is deep, or holds a large integer, to the slow way: level by level, in few steps
     of Python.
@@ -169,9 +175,7 @@ def _free(value: Any, size: int) -> None:
     level: list[Any] = [value]
     for _ in range(_FREE_DEPTH):
         kinds = set(map(type, level))
-        if int in kinds and not all(
-            -_MAX_INTEGER <= item <= _MAX_INTEGER for item in level if type(item) is int
-        ):
+        if int in kinds and has_large(level):
             raise Renormalise
         if kinds <= _LEAVES:
             return

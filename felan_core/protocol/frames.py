@@ -50,6 +50,7 @@ OpOf = Callable[[str], str | None]
 """The operation of the outstanding request with this id; None when there is none."""
 
 _TEXT_MEMBERS: Final = 8
+_decode_text: Final = msgspec.json.Decoder(TextFrame).decode
 _EVENT_MEMBERS: Final = {"session", "revision", "at", "event", "v"}
 
 
@@ -223,7 +224,7 @@ def parse_server_frame(line: bytes, op_of: OpOf) -> ServerEnvelope | Unclaimed:
         # What comes most often is proven by one decoding each. Text has exactly eight members.
         try:
             if line.count(b'":') == _TEXT_MEMBERS:
-                frame = _decode_text()(line)
+                frame = _decode_text(line)
                 if (line.isascii() and b"\\u" not in line) or _ascii_names(frame):
                     return frame
             elif b'"event":{' in line:
@@ -263,15 +264,6 @@ def parse_server_envelope(raw: Json, op: str | None = None) -> ServerEnvelope:
     if isinstance(frame, Unclaimed):
         raise invalid("re: no request is outstanding that this could answer")
     return frame
-
-
-_text_decoder: list[Callable[[bytes], TextFrame]] = []
-
-
-def _decode_text() -> Callable[[bytes], TextFrame]:
-    if not _text_decoder:
-        _text_decoder.append(msgspec.json.Decoder(TextFrame).decode)
-    return _text_decoder[0]
 
 
 def _plain_text(raw: Json) -> TextFrame | None:

@@ -18,6 +18,7 @@ from felan_core.protocol.checks import (
     check_entries,
     compiled,
     has_defaults,
+    has_large,
     length,
     weight,
 )
@@ -76,12 +77,8 @@ class Shape(Generic[T]):
         if (self._grows and not full) or (length(value) if large else len(_encode(value))) != size:
             if not is_utf8(line) or not is_plain(line):
                 raise Odd
-        elif large:
+        elif self._free is not None:
             self._check(self._free, value, size)
-        elif (has_long_number(line) and not is_plain(line)) or (
-            line.count(b"[") + line.count(b"{") > LIMITS.json_depth and nests_deeper(outside_strings(line))
-        ):
-            raise Odd
         small = size <= _SMALL and line.isascii() and b"\\u" not in line
         self._check(self._rules if small else self._all, value, size)
         return cast(T, value)
@@ -207,14 +204,15 @@ _TREES: Final = frozenset((dict, list))
 def exact(value: Json) -> bytes | None:
     """``value`` as bytes where it surely is plain JSON in its normal form; None where only the walk can tell.
 
-    Level by level: exact types, no float, names that are strings; then what its bytes say of depth, large
-    integers and lone surrogates.
+    Level by level: exact types, no float, no large integer, names that are strings, no lone surrogate.
     """
     level: list[Any] = [value]
     names: list[Any] = []
     for _ in range(LIMITS.json_depth + 1):
         kinds = set(map(type, level))
         if not kinds <= _PLAIN:
+            return None
+        if int in kinds and has_large(level):
             return None
         if kinds.isdisjoint(_TREES):
             break
@@ -231,10 +229,9 @@ def exact(value: Json) -> bytes | None:
     if names and set(map(type, names)) != {str}:
         return None
     try:
-        line = _encode(value)
+        return _encode(value)
     except (ValueError, TypeError):
         return None
-    return None if has_long_number(line) and not is_plain(line) else line
 
 
 def untyped(line: bytes) -> Json:
