@@ -72,10 +72,15 @@ def _bar(element: ProgressElement, cells: int, beat: int) -> tuple[str, str, str
         start = beat % (cells + PULSE) - PULSE
         before, after = max(0, start), min(cells, start + PULSE)
         return EMPTY * before, FULL * (after - before), EMPTY * (cells - after)
-    share = min(1.0, max(0.0, given(element.value, 0) / total))
+    share = _share(given(element.value, 0), total)
     halves = int(share * cells * 2)
     full = FULL * (halves // 2) + (HALF if halves % 2 else "")
     return "", full, EMPTY * (cells - (halves + 1) // 2)
+
+
+def _share(value: float, total: float, whole: float = 1.0) -> float:
+    """How much of the total is done, 0 to `whole`. Clamped as a float: a tiny total makes it infinite."""
+    return min(whole, max(0.0, value / total))
 
 
 def _figures(element: ProgressElement, rate: float | None, left: float | None) -> str:
@@ -83,7 +88,7 @@ def _figures(element: ProgressElement, rate: float | None, left: float | None) -
     value, total = given(element.value, None), given(element.total, 0)
     parts: list[str] = []
     if total and value is not None:
-        parts.append(f"{min(100, max(0, int(100 * value / total)))}%")
+        parts.append(f"{int(_share(100 * value, total, 100.0))}%")
         parts.append(f"{amount(value, unit if is_bytes(unit) else '')} of {amount(total, unit)}")
     elif value is not None:
         parts.append(amount(value, unit))

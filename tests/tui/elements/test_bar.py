@@ -49,6 +49,13 @@ def test_without_a_total_the_piece_runs_through_the_bar() -> None:
     assert not is_indeterminate(progress(state="done"))
 
 
+@pytest.mark.parametrize(
+    ("value", "total", "said"), [(29, 100, "29%"), (57, 100, "57%"), (1.0, 1e-308, "100%")]
+)
+def test_the_share_is_exact_and_never_past_the_whole(value: float, total: float, said: str) -> None:
+    assert said in bar_text(progress(value=value, total=total), 120).figures
+
+
 @given(
     st.integers(14, 200),
     st.floats(-10, 1e12) | st.none(),
