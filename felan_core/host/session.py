@@ -145,6 +145,9 @@ class LiveSession:
             self.actor.unsubscribe(call.connection)
             call.connection.outbox.forget(self.actor.id)
             call.connection.attached.discard(self.actor.id)
+            # Here, as at attaching: in the order in which it was done, or the client believes the wrong one.
+            call.connection.outbox.reply(encode_frame(accepted(call.re, op.Empty())))
+            call.replied = True
             return op.Empty()
 
         return await self.actor.do(job)

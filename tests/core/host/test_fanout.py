@@ -274,3 +274,27 @@ async def test_an_attachment_replaces_the_one_before_it_and_its_frames(
     assert (await raw.request("detach", {}, session))["result"] == {}
     await client.rename(session, "y")
     assert (await raw.request("host.status", {}))["result"]["attachments"] == 1
+
+
+async def test_who_attaches_and_detaches_at_once_is_what_the_last_reply_says(host: Rig, work: Path) -> None:
+    client = await host.client()
+    replica = await host.session(client, work)
+    session = replica.state.session
+    raw = Raw(host.raw())
+    await raw.ask(HELLO)
+    for turn in range(12):
+        ops = ["detach", "attach", "attach", "detach", "detach", "attach"][: 2 + turn % 5]
+        await raw.send(
+            *(
+                {"v": 1, "id": f"{name} {turn} {number}", "op": name, "session": session, "params": {}}
+                for number, name in enumerate(ops)
+            )
+        )
+        frames = [await raw.frame() for _ in ops]
+        revision = await client.rename(session, str(turn))
+        await raw.send({"v": 1, "id": f"s{turn}", "op": "host.status", "params": {}})
+        while frames[-1].get("re") != f"s{turn}":
+            frames.append(await raw.frame())
+        replies = [one["re"] for one in frames if "re" in one][:-1]
+        told = [one["revision"] for one in frames if "event" in one]
+        assert told == ([revision] if replies[-1].startswith("attach") else [])
