@@ -1,9 +1,9 @@
 """The rules that a JSON decoder cannot check: lengths in bytes, weights of collections, and what one member
 says about another.
 
-They are compiled once a shape, from its annotations, when it is first parsed. Three plans come out: the
-``rules``, for a frame so small and plain that no bound in bytes can be passed; ``all``, for every other; and
-``free``, which walks the free JSON of a frame that holds nothing unknown.
+They are compiled once a shape, from its annotations, when it is first parsed. Two plans come out: the
+``rules``, for a frame so small and plain that no bound in bytes can be passed, and ``all``, for every other;
+and both once more for bytes that were decoded unseen, whose free JSON is then walked too.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,7 +17,7 @@ from msgspec import Meta, UnsetType
 from felan_core.protocol.base import JsonObject, Wire, as_list, as_object
 from felan_core.protocol.problems import Problem, short
 
-Plan = Literal["rules", "all", "free"]
+Plan = Literal["rules", "all", "unseen rules", "unseen all"]
 Check = Callable[[Any, int], None]
 """Raises ``Problem``. The second argument is the size of the whole frame, in bytes."""
 
@@ -44,17 +44,19 @@ def _compile(hint: Any, plan: Plan) -> Check | None:
     origin = get_origin(hint)
     if origin is Annotated:
         base, *metas = get_args(hint)
-        return _both(compiled(base, plan), _bounds(base, metas) if plan == "all" else None)
+        return _both(compiled(base, plan), _bounds(base, metas) if plan.endswith("all") else None)
     if origin is Union or origin is UnionType:
         return _one_of(get_args(hint), plan)
     if origin is list:
         return _items(compiled(get_args(hint)[0], plan))
     if origin is dict:
+        if get_args(hint)[1] is Any:
+            return compiled(Any, plan)
         return _values(compiled(get_args(hint)[1], plan))
     if hint is float:
-        return None if plan == "free" else _integral
+        return _integral
     if hint is Any:
-        return _free if plan == "free" else None
+        return _free if plan.startswith("unseen") else None
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         return _struct(hint, plan)
     return None
@@ -196,7 +198,7 @@ def _struct(shape: type[msgspec.Struct], plan: Plan) -> Check | None:
     strings: list[str] = []
     limits: list[int] = []
     for name in shape.__struct_fields__:
-        limit = _string_limit(hints[name]) if plan == "all" else None
+        limit = _string_limit(hints[name]) if plan.endswith("all") else None
         inner = compiled(hints[name], plan)
         if limit is not None:
             strings.append(name)
@@ -207,8 +209,8 @@ def _struct(shape: type[msgspec.Struct], plan: Plan) -> Check | None:
     bounded = attrgetter(*strings, strings[0]) if strings else None
     verify = weigh = None
     if issubclass(shape, Wire):
-        verify = shape.verify if plan != "free" and shape.verify is not Wire.verify else None
-        weigh = shape.weigh if plan == "all" and shape.weigh is not Wire.weigh else None
+        verify = shape.verify if shape.verify is not Wire.verify else None
+        weigh = shape.weigh if plan.endswith("all") and shape.weigh is not Wire.weigh else None
     if not members and not strings and verify is None and weigh is None:
         return None
 

@@ -50,6 +50,8 @@ OpOf = Callable[[str], str | None]
 """The operation of the outstanding request with this id; None when there is none."""
 
 _TEXT_MEMBERS: Final = 8
+_HEAD: Final = 240
+"""Where a frame says what it is, when its ids are of the usual length."""
 _decode_text: Final = msgspec.json.Decoder(TextFrame).decode
 _EVENT_MEMBERS: Final = {"session", "revision", "at", "event", "v"}
 
@@ -223,11 +225,12 @@ def parse_server_frame(line: bytes, op_of: OpOf) -> ServerEnvelope | Unclaimed:
     if line.endswith(b',"v":1}') or line.startswith(b'{"v":1,"'):
         # What comes most often is proven by one decoding each. Text has exactly eight members.
         try:
-            if line.count(b'":') == _TEXT_MEMBERS:
+            head = line[:_HEAD]
+            if b'"stream":{' in head and line.count(b'":') == _TEXT_MEMBERS:
                 frame = _decode_text(line)
                 if (line.isascii() and b"\\u" not in line) or _ascii_names(frame):
                     return frame
-            elif b'"event":{' in line:
+            elif b'"event":{' in head:
                 return shape_of(EventFrame).quick(line, full=True)
         except (Odd, ValueError, RecursionError):
             pass

@@ -12,6 +12,7 @@ from felan_core.protocol.validate import check_utf8, untyped
 _decode: Final = msgspec.json.Decoder[Any]().decode
 _encode: Final = msgspec.json.Encoder().encode
 _BLANK: Final = b" \t\r"
+_BRACE: Final = ord("{")
 
 
 def encode_frame(value: Any) -> bytes:
@@ -44,34 +45,53 @@ class JsonLineDecoder:
         """The whole lines that ``data`` completes, without their LF, blank ones left out."""
         if self._failure is not None:
             raise self._failure
-        start = 0
-        while (end := data.find(b"\n", start)) >= 0:
-            piece = data[start:end]
-            start = end + 1
-            if self._held + len(piece) > self._limit:
+        first, *others = data.split(b"\n")
+        if not others:
+            self._hold(first)
+            return
+        rest = others.pop()
+        if self._parts:
+            self._hold(first)
+            first = b"".join(self._parts)
+            self._parts.clear()
+            self._held = 0
+        short = len(data) <= self._limit
+        for line in (first, *others):
+            if not short and len(line) > self._limit:
                 raise self._fail(f"frame: more than {self._limit} bytes")
-            if self._parts:
-                self._parts.append(piece)
-                piece = b"".join(self._parts)
-                self._parts.clear()
-                self._held = 0
-            if piece.strip(_BLANK):
-                yield piece
-        rest = data[start:]
-        if rest:
-            self._held += len(rest)
-            if self._held > self._limit:
-                raise self._fail(f"frame: more than {self._limit} bytes")
-            self._parts.append(rest)
+            if line and (line[0] == _BRACE or line.strip(_BLANK)):
+                yield line
+        self._hold(rest)
+
+    def _hold(self, piece: bytes) -> None:
+        """Keep the beginning of a line, unless it is too long already."""
+        self._held += len(piece)
+        if self._held > self._limit:
+            raise self._fail(f"frame: more than {self._limit} bytes")
+        if piece:
+            self._parts.append(piece)
 
     def push(self, data: bytes) -> Iterator[JsonObject]:
         """The values of the frames that ``data`` completes. Raises ``ProtocolError`` and stays failed."""
         for line in self.lines(data):
             try:
-                yield parse_line(line)
+                value = _decode(line)
+                if type(value) is not dict:
+                    raise invalid("frame: must be an object")
             except ProtocolError as error:
                 self._failure = error
                 raise
+            except (ValueError, RecursionError):
+                yield self._slowly(line)
+                continue
+            yield value
+
+    def _slowly(self, line: bytes) -> JsonObject:
+        try:
+            return parse_line(line)
+        except ProtocolError as error:
+            self._failure = error
+            raise
 
     def finish(self) -> None:
         """Say that no more bytes come. Raises ``ProtocolError`` when a frame was cut short."""

@@ -52,14 +52,15 @@ def _fraction(digits: str) -> float:
 class Shape(Generic[T]):
     """What it takes to read one shape, made at its first use."""
 
-    __slots__ = ("_all", "_decode", "_free", "_grows", "_rules", "type")
+    __slots__ = ("_all", "_decode", "_grows", "_rules", "_unseen_all", "_unseen_rules", "type")
 
     def __init__(self, shape: Any) -> None:
         self.type = shape
         self._decode = msgspec.json.Decoder(shape, float_hook=_fraction).decode
         self._rules: Check | None = compiled(shape, "rules")
         self._all: Check | None = compiled(shape, "all")
-        self._free: Check | None = compiled(shape, "free")
+        self._unseen_rules: Check | None = compiled(shape, "unseen rules")
+        self._unseen_all: Check | None = compiled(shape, "unseen all")
         self._grows = has_defaults(shape)
 
     def quick(self, line: bytes, *, full: bool = False) -> T:
@@ -74,13 +75,11 @@ class Shape(Generic[T]):
         large = size > _LARGE
         # As long as before: nothing was left out, so nothing unknown is in it. It says nothing where a member
         # that was absent is written out as its default.
-        if (self._grows and not full) or (length(value) if large else len(_encode(value))) != size:
-            if not is_utf8(line) or not is_plain(line):
-                raise Odd
-        elif self._free is not None:
-            self._check(self._free, value, size)
+        proven = (full or not self._grows) and (length(value) if large else len(_encode(value))) == size
+        if not proven and not (is_utf8(line) and is_plain(line)):
+            raise Odd
         small = size <= _SMALL and line.isascii() and b"\\u" not in line
-        self._check(self._rules if small else self._all, value, size)
+        self._check(self._unseen_rules if small else self._unseen_all, value, size)
         return cast(T, value)
 
     def quick_plain(self, value: Json, line: bytes) -> T:
@@ -108,9 +107,7 @@ class Shape(Generic[T]):
             line = bytes(part)
             if not is_utf8(line) or not is_plain(line):
                 raise Odd
-        else:
-            self._check(self._free, value, size)
-        self._check(self._all, value, size)
+        self._check(self._unseen_all, value, size)
         return cast(T, value)
 
     def slow(self, value: Json, where: str) -> T:
