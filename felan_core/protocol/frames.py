@@ -50,6 +50,7 @@ OpOf = Callable[[str], str | None]
 """The operation of the outstanding request with this id; None when there is none."""
 
 _TEXT_MEMBERS: Final = 8
+_SHORT: Final = 1024
 _HEAD: Final = 240
 """Where a frame says what it is, when its ids are of the usual length."""
 _decode_text: Final = msgspec.json.Decoder(TextFrame).decode
@@ -222,20 +223,19 @@ def parse_server_frame(line: bytes, op_of: OpOf) -> ServerEnvelope | Unclaimed:
     ``op_of`` names the operation of an outstanding request by its id, since an accepted reply carries ``re``
     and not ``op``; where it names none the reply comes back ``Unclaimed``. Raises ``ProtocolError``.
     """
-    if line.endswith(b',"v":1}') or line.startswith(b'{"v":1,"'):
-        # What comes most often is proven by one decoding each. Text has exactly eight members.
-        try:
-            head = line[:_HEAD]
-            if b'"stream":{' in head and line.count(b'":') == _TEXT_MEMBERS:
-                frame = _decode_text(line)
-                if (line.isascii() and b"\\u" not in line) or _ascii_names(frame):
-                    return frame
-            elif b'"event":{' in head:
-                return shape_of(EventFrame).quick(line, full=True)
-        except (Odd, ValueError, RecursionError):
-            pass
-        except Problem as problem:
-            raise refusal(problem, "") from None
+    # What comes most often is proven by one decoding each, where it says its version last (ours) or first.
+    # Text has exactly eight members.
+    try:
+        if len(line) < _SHORT and line.count(b'":') == _TEXT_MEMBERS and _says_version(line):
+            frame = _decode_text(line)
+            if (line.isascii() and b"\\u" not in line) or _ascii_names(frame):
+                return frame
+        elif line.find(b'"event":{', 0, _HEAD) > 0 and _says_version(line):
+            return shape_of(EventFrame).quick(line, full=True)
+    except (Odd, ValueError, RecursionError):
+        pass
+    except Problem as problem:
+        raise refusal(problem, "") from None
     quick = _quick(lambda line: _server_frame(line, op_of), line)
     if quick is None:
         check_utf8(line)
@@ -294,6 +294,10 @@ def _plain_text(raw: Json) -> TextFrame | None:
         except UnicodeEncodeError:
             return None
     return frame
+
+
+def _says_version(line: bytes) -> bool:
+    return line.endswith(b',"v":1}') or line.startswith(b'{"v":1,"')
 
 
 def _ascii_names(frame: TextFrame) -> bool:

@@ -31,6 +31,7 @@ T = TypeVar("T")
 
 _SMALL: Final = 2048
 """Frames up to here cannot hold 1,024 entries; when they are ASCII, a string's characters are its bytes."""
+_SHORT: Final = 1024
 _LARGE: Final = 64 * 1024
 """Beyond it nothing is encoded as a whole: a large frame is never copied."""
 _encode: Final = msgspec.json.Encoder().encode
@@ -79,7 +80,12 @@ class Shape(Generic[T]):
         if not proven and not (is_utf8(line) and is_plain(line)):
             raise Odd
         small = size <= _SMALL and line.isascii() and b"\\u" not in line
-        self._check(self._unseen_rules if small else self._unseen_all, value, size)
+        # A short line is looked at as a whole; in a longer one the free JSON alone.
+        seen = size <= _SHORT and line.count(b"[") + line.count(b"{") <= LIMITS.json_depth
+        if seen and not has_long_number(line):
+            self._check(self._rules if small else self._all, value, size)
+        else:
+            self._check(self._unseen_rules if small else self._unseen_all, value, size)
         return cast(T, value)
 
     def quick_plain(self, value: Json, line: bytes) -> T:
