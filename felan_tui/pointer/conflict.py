@@ -7,7 +7,6 @@ from typing import Literal
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical, VerticalScroll
 from textual.message import Message
-from textual.widgets import Button
 
 from felan_tui.cards.guard import Guard
 from felan_tui.pointer.desk import Draft
@@ -91,7 +90,7 @@ class PointerConflict(Vertical):
             return
         self.post_message(self.Chosen(choice))
 
-    def on_button_pressed(self, event: Button.Pressed) -> None:
+    def on_button_pressed(self, event: SafeButton.Pressed) -> None:
         event.stop()
         match event.button.id:
             case "mine" | "theirs" | "merge":

@@ -3,7 +3,6 @@
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.widgets import TextArea
 
 from felan_tui.pointer.facts import MAX_BYTES, size_of
 from felan_tui.text.fields import SafeTextArea
@@ -83,6 +82,6 @@ class PointerEditor(Vertical):
         count = (f"{size:,} of {MAX_BYTES:,} bytes", style)
         told.show(count, (f"  {problem}" if problem else "", "$text-error"), layout=True)
 
-    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+    def on_text_area_changed(self, event: SafeTextArea.Changed) -> None:
         if self.text != self._told:
             self.tell()

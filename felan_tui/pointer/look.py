@@ -2,7 +2,6 @@
 
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical, VerticalScroll
-from textual.widgets import OptionList
 
 from felan_tui.elements.figures import instant
 from felan_tui.pointer.facts import PointerHistory, Seen
@@ -106,7 +105,7 @@ class PointerLook(Vertical):
         made = [option(*row_pieces(row), id=str(row.number)) for row in reversed(rows)]
         names = self._names
         standing = next((i for i, row in enumerate(reversed(rows)) if row.pointer is not None), None)
-        with self.prevent(OptionList.OptionHighlighted):
+        with self.prevent(SafeOptionList.OptionHighlighted):
             if [one.id for one in names.options] != [one.id for one in made]:
                 names.set_rows(made)
             if self._past is None:
@@ -128,7 +127,7 @@ class PointerLook(Vertical):
                 layout=True,
             )
 
-    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+    def on_option_list_option_highlighted(self, event: SafeOptionList.OptionHighlighted) -> None:
         event.stop()
         chosen = next((row for row in self._history.rows if str(row.number) == event.option.id), None)
         if chosen is None:

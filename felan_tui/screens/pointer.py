@@ -11,15 +11,15 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
-from textual.widgets import Button, TextArea
 
 from felan_tui.pointer.conflict import PointerConflict
 from felan_tui.pointer.desk import Draft, Outcome, PointerDesk
 from felan_tui.pointer.editor import PointerArea, PointerEditor
 from felan_tui.pointer.facts import MAX_BYTES, Pointer, age, merged, remedy, text_problem
 from felan_tui.pointer.look import PointerLook
+from felan_tui.text.fields import SafeTextArea
 from felan_tui.text.safe import safe, safe_line
-from felan_tui.text.widgets import Line, Piece, set_titles, toast
+from felan_tui.text.widgets import Line, Piece, SafeButton, set_titles, toast
 
 Mode = Literal["look", "edit", "conflict"]
 TICK = 5.0
@@ -232,7 +232,7 @@ class PointerScreen(ModalScreen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return self._mode in _ONLY.get(action, (self._mode,))
 
-    def on_button_pressed(self, event: Button.Pressed) -> None:
+    def on_button_pressed(self, event: SafeButton.Pressed) -> None:
         event.stop()
         match event.button.id:
             case "edit-button":
@@ -300,7 +300,7 @@ class PointerScreen(ModalScreen[None]):
             said = f"{said} {count} left out here.".strip()
         self._show("edit", said)
 
-    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+    def on_text_area_changed(self, event: SafeTextArea.Changed) -> None:
         """What is written is a draft at once, so that nothing is lost whatever happens next."""
         event.stop()
         if self._mode != "edit" or self._base is None:

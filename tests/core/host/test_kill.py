@@ -77,7 +77,9 @@ def gone(process: int) -> None:
             os.kill(process, 0)
         except ProcessLookupError:
             return
-        time.sleep(0.005)
+        time.sleep(
+            0.005
+        )  # house: a process that is not our child has nothing to wait on; bounded by the count
 
 
 def killed(folder: Path, when: When, forks: "subprocess.Popen[str]") -> Frames:
