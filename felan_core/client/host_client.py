@@ -274,6 +274,10 @@ class HostClient:
         await self.request("attach", params, expect=op.AttachResult, session=session, taken=taken)
         return replicas[0]
 
+    def replica(self, session: str) -> SessionReplica | None:
+        """The replica of a session that this client is attached to; None where it is not."""
+        return self._replicas.get(session)
+
     async def detach(self, session: str) -> None:
         """``detach``. It cancels, closes and stops nothing."""
         # While the reply is read: the reply to an attach may follow in the same bytes.

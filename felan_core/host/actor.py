@@ -139,7 +139,9 @@ class SessionActor:
                 # Something that the job waited for was cancelled; the session goes on.
             except BaseException as error:
                 if done.done():
-                    self.services.report(error, f"session {self.id}")
+                    # A refusal that nobody waits for any more is no fault of ours.
+                    if not isinstance(error, ProtocolError):
+                        self.services.report(error, f"session {self.id}")
                 else:
                     done.set_exception(error)
                     done.exception()

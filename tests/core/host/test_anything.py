@@ -87,7 +87,6 @@ class World:
         self.told = Told()
         self.taps: list[Tap] = []
         self.clients: list[HostClient] = []
-        self.replicas: dict[tuple[int, str], SessionReplica] = {}
         self.sessions: list[str] = []
         self.accepted: list[tuple[str, str]] = []
         self.given_back: list[tuple[str, str]] = []
@@ -141,23 +140,17 @@ class World:
         if len(self.clients) > 1:
             client = self.client(who)
             self.clients.remove(client)
-            for key in [key for key in self.replicas if key[0] == id(client)]:
-                del self.replicas[key]
             await client.close()
 
     async def attach(self, who: int, which: int) -> None:
-        client, session = self.client(who), self.session(which)
-        replica = await client.attach(session, history_limit=256)
-        if client in self.clients:
-            self.replicas[id(client), session] = replica
+        await self.client(who).attach(self.session(which), history_limit=256)
 
     async def detach(self, who: int, which: int) -> None:
-        client, session = self.client(who), self.session(which)
-        self.replicas.pop((id(client), session), None)
-        await client.detach(session)
-        # One that attached at the same time may stand after it.
-        self.replicas.pop((id(client), session), None)
-        await client.detach(session)
+        await self.client(who).detach(self.session(which))
+
+    def replicas(self, session: str) -> list[SessionReplica]:
+        """Those of every client that is attached to the session."""
+        return [one for client in self.clients if (one := client.replica(session)) is not None]
 
     async def say(self, how: str, who: int, which: int) -> None:
         client, session, text, identity = self.client(who), self.session(which), self.word(), new_uuid7()
@@ -193,7 +186,7 @@ class World:
 
     async def answer(self, who: int, which: int, good: bool) -> None:
         client, session = self.client(who), self.session(which)
-        replica = self.replicas.get((id(client), session))
+        replica = client.replica(session)
         asked = [] if replica is None else list(replica.state.interactions)
         answer = {"confirmed": True} if good else {"confirmed": "x"}
         await client.answer(session, asked[-1] if asked else "none", answer)
@@ -201,9 +194,11 @@ class World:
     async def contest(self, which: int) -> None:
         """Everybody who is attached answers at once, twice."""
         session = self.session(which)
-        here = [(client, self.replicas.get((id(client), session))) for client in self.clients]
+        here = [(client, client.replica(session)) for client in self.clients]
         attached = [client for client, one in here if one is not None and one.state.interactions]
-        asked = {list(self.replicas[id(client), session].state.interactions)[-1] for client in attached}
+        asked = {
+            list(one.state.interactions)[-1] for _, one in here if one is not None and one.state.interactions
+        }
         for _ in range(2):
             outcomes = await asyncio.gather(
                 *(client.answer(session, one, {"confirmed": True}) for client in attached for one in asked),
@@ -215,7 +210,7 @@ class World:
 
     async def act(self, who: int, which: int, element: str, stale: bool) -> None:
         client, session = self.client(who), self.session(which)
-        replica = self.replicas.get((id(client), session))
+        replica = client.replica(session)
         known = None if replica is None else replica.state.presentation.get(element)
         revision = 1 if known is None or stale else known.revision
         values: dict[str, Any] | None = None
@@ -315,11 +310,16 @@ class World:
 
     # --- the host ---
 
+    def runs(self) -> set[str]:
+        """The turns that any client sees under way."""
+        replicas = [one for session in self.sessions for one in self.replicas(session)]
+        return {one.state.run.id for one in replicas if one.state.run is not None}
+
     async def restart(self, kill: bool, delay: int = 0) -> None:
         await asyncio.sleep(delay / 1000)
         if self.ending:
             return
-        before = {one.state.run.id for one in self.replicas.values() if one.state.run is not None}
+        before = self.runs()
         self.ending = True
         for asking in list(self.hand.asks):
             asking.cancel()
@@ -331,7 +331,6 @@ class World:
         for client in self.clients:
             await client.close()
         self.clients.clear()
-        self.replicas.clear()
         self.hand.puppets.clear()
         self.hand.ends.clear()
         await self.open()
@@ -339,8 +338,7 @@ class World:
         await self.connect()
         for number in range(len(self.sessions)):
             await self.attach(0, number)
-        now = {one.state.run.id for one in self.replicas.values() if one.state.run is not None}
-        assert not now & before, "a turn of the host before goes on"
+        assert not self.runs() & before, "a turn of the host before goes on"
         unsure, self.unsure = self.unsure, []
         for ask in unsure:
             try:
@@ -359,11 +357,10 @@ class World:
     async def check(self) -> None:
         """Every replica comes to what a fresh snapshot shows, and nothing that was told is missing."""
         for session in self.sessions:
-            mine = [one for (_, name), one in self.replicas.items() if name == session]
             async with asyncio.timeout(10):
                 while True:
                     now = await fresh(self.rig, session)
-                    unlike = [found for one in mine if (found := self.unlike(one, now))]
+                    unlike = [found for one in self.replicas(session) if (found := self.unlike(one, now))]
                     self.faults()
                     if not unlike:
                         break

@@ -182,6 +182,24 @@ async def test_an_effect_outside_the_database_that_a_crash_cut_off_is_indetermin
     await second.close()
 
 
+async def test_a_refusal_that_nobody_waits_for_any_more_is_no_fault(host: Rig, work: Path) -> None:
+    client = await host.client()
+    replica = await host.session(client, work)
+    live = await host.host._live(replica.state.session)  # pyright: ignore[reportPrivateUsage] to cut a job off
+
+    async def refuses() -> None:
+        raise ProtocolError("busy", "not now")
+
+    async def waits() -> None:
+        await live.actor.do(refuses)
+
+    waiting = asyncio.create_task(waits())
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    await client.rename(replica.state.session, "after it")
+
+
 async def test_more_than_the_allowed_requests_at_once_are_busy(raw: Raw, work: Path) -> None:
     await raw.ask(HELLO)
     created = await raw.ask(create(work))
