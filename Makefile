@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # A PYTHONPATH or a home of somebody else's Python would hide what is missing in ours.
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: run setup test check test-agents bench screenshots soak clean
+.PHONY: run setup test check test-agents bench fuzz screenshots soak clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.felan-compiled
@@ -39,6 +39,9 @@ test-agents: setup
 
 soak: setup
 	$(BIN)/python -m pytest -m soak --timeout=1800 $(ARGS)
+
+fuzz: setup
+	$(BIN)/python -m tests.core.protocol.fuzz $(ARGS)
 
 bench: setup
 	$(BIN)/python -m benchmarks $(ARGS)

@@ -108,7 +108,12 @@ def mutated(frame: dict[str, Any], chance: random.Random) -> bytes:
     for _ in range(chance.randint(0, 2)):
         if copy:
             _change(copy, chance)
-    line = json.dumps(copy, ensure_ascii=chance.random() < 0.5).encode("utf-8", "surrogatepass")
+    # Mostly as a host writes: what is compact takes the quick way, what is spaced the careful one.
+    compact = (",", ":") if chance.random() < 0.7 else None
+    if "v" in copy and chance.random() < 0.7:
+        copy["v"] = copy.pop("v")
+    text = json.dumps(copy, ensure_ascii=chance.random() < 0.3, separators=compact)
+    line = text.encode("utf-8", "surrogatepass")
     if chance.random() < 0.3:
         at = chance.randrange(len(line) + 1)
         line = line[:at] + chance.choice(BYTES) + line[at + chance.randint(0, 2) :]
@@ -124,6 +129,11 @@ def verdict(parse: Callable[[], Any]) -> tuple[str, Any]:
         assert len(encode_frame(error.body)) < 20_000
         return error.code, None
     return "ok", msgspec.to_builtins(typed)
+
+
+def same(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
+    # 1.0 equals 1, and is not to be told from it on the wire: so the numbers have to look alike.
+    return one == other and json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -143,13 +153,13 @@ def check_request(line: bytes) -> bool:
     except (ProtocolError, ValueError):
         assert found[0] != "ok", line
         return False
-    assert verdict(lambda: parse_client_envelope(raw)) == found, line
-    assert verdict(lambda: _client_slowly(raw)) == found, line
+    assert same(verdict(lambda: parse_client_envelope(raw)), found), line
+    assert same(verdict(lambda: _client_slowly(raw)), found), line
     if found[0] != "ok":
         request_id(line)
         return False
     assert request_id(line) == raw["id"], line
-    assert verdict(lambda: parse_client_envelope(found[1])) == found, line
+    assert same(verdict(lambda: parse_client_envelope(found[1])), found), line
     return True
 
 
@@ -173,11 +183,11 @@ def check_host_frame(line: bytes, operation: str | None) -> bool:
     except (ProtocolError, ValueError):
         assert found[0] != "ok", line
         return False
-    assert verdict(lambda: _server_slowly(raw, op_of)) == found, line
+    assert same(verdict(lambda: _server_slowly(raw, op_of)), found), line
     if operation is not None or "outcome" not in raw:
-        assert verdict(lambda: parse_server_envelope(raw, operation)) == found, line
+        assert same(verdict(lambda: parse_server_envelope(raw, operation)), found), line
     if found[0] == "ok" and "outcome" not in raw:
-        assert verdict(lambda: parse_server_envelope(found[1])) == found, line
+        assert same(verdict(lambda: parse_server_envelope(found[1])), found), line
     return found[0] == "ok"
 
 
