@@ -17,6 +17,7 @@ from felan_core.host.panel import Panel
 from felan_core.host.pointer import Pointer
 from felan_core.host.presentation import HOST_PREFIX, hide, show
 from felan_core.host.streams import Streams
+from felan_core.host.turns import OpenTools
 from felan_core.pointer.errors import PointerError
 from felan_core.processes.errors import ProcessError
 from felan_core.protocol.base import LIMITS, UNSET, JsonObject, Maybe
@@ -145,11 +146,17 @@ class Stage:
             return msgspec.structs.replace(changed, ended_at=self._actor.services.clock())
         return changed
 
-    async def close_tools(self, run: str | None, reason: str) -> None:
-        """End what the turn left open. Inside a job."""
+    async def close_tools(self, which: OpenTools, reason: str) -> None:
+        """End what is still open: of any turn, of the agent, or all. Inside a job.
+
+        A tool that an agent takes up again belongs to the turn in which it began, and ends with this one.
+        """
         now = self._actor.services.clock()
+        mine = set(self._tools.values())
         for entry in list(self._actor.state.entries):
-            if isinstance(entry, ToolEntry) and entry.state == "running" and (entry.run or None) == run:
+            if not (isinstance(entry, ToolEntry) and entry.state == "running"):
+                continue
+            if which == "all" or (entry.id in mine if which == "agent" else bool(entry.run)):
                 ended = msgspec.structs.replace(
                     entry, state="interrupted", ended_at=now, details=ToolDetails(reason=reason)
                 )

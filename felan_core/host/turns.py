@@ -8,7 +8,7 @@ prompt ──▶ run.started ──▶ the agent's turn ──▶ run.ended ─�
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
@@ -50,10 +50,13 @@ RETRY_SECONDS: Final = 1.0
 TakeTurn = Callable[[Backend], Awaitable[TurnOutcome]]
 
 
-class ToolCloser(Protocol):
-    """Ends the tool calls that a turn left open. Inside a job."""
+OpenTools = Literal["turn", "agent", "all"]
 
-    async def __call__(self, run: str | None, reason: str) -> None: ...
+
+class ToolCloser(Protocol):
+    """Ends the tool calls that were left open. Inside a job."""
+
+    async def __call__(self, which: OpenTools, reason: str) -> None: ...
 
 
 class Turns:
@@ -323,7 +326,7 @@ class Turns:
             return
         gone = isinstance(problem, AgentGone)
         await self._streams.complete(outcome)
-        await self._close_tools(run, "lost" if gone else "cancelled")
+        await self._close_tools("turn", "lost" if gone else "cancelled")
         await self._broker.withdraw_all(AGENT_GONE if gone else "the turn is over", run)
         events: list[KnownEvent] = []
         error: Maybe[ErrorBody] = UNSET
@@ -373,7 +376,7 @@ class Turns:
                 return
             await self._streams.complete("interrupted")
             await self._broker.withdraw_all(AGENT_GONE)
-            await self._close_tools(None, "lost")
+            await self._close_tools("agent", "lost")
             await self._actor.commit(error_card(self._actor, error), *self.agent.events("gone"))
             self.agent.replace()
 
@@ -388,9 +391,7 @@ class Turns:
         actor = self._actor
         run = actor.state.run
         await self._broker.suspend()
-        if run is not None:
-            await self._close_tools(run.id, "lost")
-        await self._close_tools(None, "lost")
+        await self._close_tools("all", "lost")
         events: list[KnownEvent] = []
         if run is not None:
             events.append(RunEnded(run=run.id, outcome=outcome))

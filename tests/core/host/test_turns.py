@@ -381,3 +381,52 @@ async def test_what_another_program_publishes_is_on_the_screen_without_a_prompt(
         return element.items[0].fields.get("text")
 
     await until(lambda: shown() == "goal: from outside", seconds=3)
+
+
+async def test_a_tool_that_is_taken_up_again_in_a_later_turn_ends_with_that_one(
+    host: Rig, hand: Stagehand, work: Path
+) -> None:
+    async def ends_it(puppet: Puppet, turn: Turn) -> TurnOutcome:
+        await puppet.session.tool(ToolPatch(key="t", name="bash", state="completed"))
+        return "completed"
+
+    async def takes_it_up(puppet: Puppet, turn: Turn) -> TurnOutcome:
+        await puppet.session.tool(ToolPatch(key="t", state="running"))
+        return "completed"
+
+    hand.scripts += [ends_it, takes_it_up]
+    client = await host.client()
+    replica = await host.session(client, work)
+    for text in ("one", "two"):
+        await client.prompt(replica.state.session, text)
+        await until(lambda: replica.state.run is None)
+    [tool] = [one for one in replica.state.entries if isinstance(one, ToolEntry)]
+    assert tool.state == "interrupted"
+
+
+async def test_an_agent_that_ends_between_turns_leaves_a_person_s_own_command_alone(
+    host: Rig, hand: Stagehand, work: Path
+) -> None:
+    async def opens(puppet: Puppet, turn: Turn) -> TurnOutcome:
+        return "completed"
+
+    hand.scripts.append(opens)
+    client = await host.client()
+    replica = await host.session(client, work)
+    session = replica.state.session
+    await client.prompt(session, "go")
+    await until(lambda: replica.state.run is None)
+    process = await client.shell(session, op.ShellParams(command="sleep 60"))
+    [puppet] = hand.puppets
+    await puppet.session.tool(ToolPatch(key="watch", name="watch"))
+    puppet.session.gone(AgentGone("it ended"))
+    await until(lambda: replica.state.header.agent.state == "gone")
+    watch, shell = sorted(
+        (one for one in replica.state.entries if isinstance(one, ToolEntry)),
+        key=lambda one: one.name != "watch",
+    )
+    assert (watch.state, shell.state) == ("interrupted", "running")
+    await client.processes_stop(session, op.ProcessStopParams(process=process))
+    await until(lambda: replica.state.entries.get(shell.id).state == "interrupted")  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue] a tool
+    reason = replica.state.entries.get(shell.id).details.reason  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue] a tool
+    assert reason == replica.state.processes[process].signal
