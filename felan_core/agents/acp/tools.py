@@ -32,6 +32,8 @@ MAX_PATHS = 256
 PATH_BYTES = 4096
 KEPT_CALLS = 256
 OUTPUT_SHOWN_AT_ONCE = 16 * 1024
+_DETAIL_BYTES = 8 * 1024
+"""Of the message in a call's details, which are one piece of 64 KiB: escaped it is six times as long."""
 _STATES: dict[str, ToolStateName] = {
     "pending": "running",
     "in_progress": "running",
@@ -151,7 +153,7 @@ class ToolCall:
         return ToolDetails(
             reason=self.ending or UNSET,
             exit_code=UNSET if code is None else code,
-            message=long_text(message) if message else UNSET,
+            message=clip(message, _DETAIL_BYTES) if message else UNSET,
         )
 
     def body(self) -> list[AnyToolContent]:

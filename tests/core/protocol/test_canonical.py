@@ -1,5 +1,5 @@
-"""RFC 8785 through the canonical payload of a request: its public vectors for numbers and the sorting of names;
-and what JSON over this wire may and may not hold, with the values worked out.
+"""RFC 8785 through the canonical payload of a request: its public vectors for numbers and the sorting of
+names; and what JSON over this wire may and may not hold, with the values worked out.
 """
 
 import struct
