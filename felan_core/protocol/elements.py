@@ -197,6 +197,8 @@ class ViewPage(Wire, frozen=True, kw_only=True):
 
 
 class ViewElement(ElementBase, tag="view", frozen=True, kw_only=True):
+    """Rows under declared columns, as a table or a list: one page of them."""
+
     layout: Literal["table", "list"]
     columns: Annotated[list[Column], Meta(min_length=1, max_length=LIMITS.form_fields)]
     items: Annotated[list[ViewItem], Page]

@@ -79,7 +79,7 @@ class Part(Wire, tag_field="type", frozen=True, kw_only=True):
 
 
 class TextPart(Part, tag="text", frozen=True, kw_only=True):
-    pass
+    """What the agent or the user said."""
 
 
 class ThinkingPart(Part, tag="thinking", frozen=True, kw_only=True):
@@ -128,6 +128,8 @@ class ToolContent(Wire, tag_field="type", frozen=True, kw_only=True):
 
 
 class ToolText(ToolContent, tag="text", frozen=True, kw_only=True):
+    """Text of a tool call."""
+
     text: str
 
 

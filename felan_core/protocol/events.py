@@ -29,18 +29,24 @@ from felan_core.protocol.validate import shape_of
 
 
 class SessionUpdated(Wire, tag_field="type", tag="session.updated", frozen=True, kw_only=True):
+    """The session's header, whole."""
+
     header: SessionHeader
 
 
 class SessionClosed(Wire, tag_field="type", tag="session.closed", frozen=True, kw_only=True):
-    pass
+    """The session was closed; its row stays."""
 
 
 class RunStarted(Wire, tag_field="type", tag="run.started", frozen=True, kw_only=True):
+    """A run began."""
+
     run: Run
 
 
 class RunEnded(Wire, tag_field="type", tag="run.ended", frozen=True, kw_only=True):
+    """The run ended, how, and why where it failed."""
+
     run: Id
     outcome: RunOutcome
     error: Maybe[ErrorBody] = UNSET
@@ -53,52 +59,76 @@ class MessageCompleted(Wire, tag_field="type", tag="message.completed", frozen=T
 
 
 class StreamCompletionOnly(Wire, tag_field="type", tag="stream.completion_only", frozen=True, kw_only=True):
+    """The stream's text comes with its completed message alone; a reader drops what it has."""
+
     stream: StreamRef
     reason: Label
 
 
 class ToolUpdated(Wire, tag_field="type", tag="tool.updated", frozen=True, kw_only=True):
+    """A tool call, whole; it replaces the one with its id."""
+
     tool: ToolEntry
 
 
 class QueueUpdated(Wire, tag_field="type", tag="queue.updated", frozen=True, kw_only=True):
+    """The queue, whole."""
+
     queue: Queue
 
 
 class InteractionUpdated(Wire, tag_field="type", tag="interaction.updated", frozen=True, kw_only=True):
+    """An interaction, whole."""
+
     interaction: Interaction
 
 
 class PresentationUpdated(Wire, tag_field="type", tag="presentation.updated", frozen=True, kw_only=True):
+    """An element, whole; its revision is that of this event."""
+
     element: Element
 
 
 class PresentationRemoved(Wire, tag_field="type", tag="presentation.removed", frozen=True, kw_only=True):
+    """An element is gone."""
+
     element: Id
 
 
 class ProcessUpdated(Wire, tag_field="type", tag="process.updated", frozen=True, kw_only=True):
+    """A process's row, whole."""
+
     process: ProcessRow
 
 
 class ExecutionUpdated(Wire, tag_field="type", tag="execution.updated", frozen=True, kw_only=True):
+    """A child execution's row, whole."""
+
     execution: ExecutionRow
 
 
 class BranchUpdated(Wire, tag_field="type", tag="branch.updated", frozen=True, kw_only=True):
+    """Another branch is the active one, or the active one grew."""
+
     branch: Branch
 
 
 class EntryLabelled(Wire, tag_field="type", tag="entry.labelled", frozen=True, kw_only=True):
+    """An entry got a label; without one it lost it."""
+
     entry: Id
     label: Maybe[Label] = UNSET
 
 
 class CatalogUpdated(Wire, tag_field="type", tag="catalog.updated", frozen=True, kw_only=True):
+    """What the session can do, whole."""
+
     catalogue: Catalogue
 
 
 class PolicyUpdated(Wire, tag_field="type", tag="policy.updated", frozen=True, kw_only=True):
+    """The policy in force."""
+
     policy: Policy
 
 
