@@ -174,7 +174,7 @@ def _free(value: Any, size: int) -> None:
     """Leave free JSON that is deep, or holds a large integer, to the slow way: level by level, in few steps
     of Python.
     """
-    level: list[Any] = [value]
+    level: list[Any] = list(cast(JsonObject, value).values()) if type(value) is dict else [value]
     for _ in range(_FREE_DEPTH):
         kinds = set(map(type, level))
         if int in kinds and has_large(level):

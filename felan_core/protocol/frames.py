@@ -226,12 +226,13 @@ def parse_server_frame(line: bytes, op_of: OpOf) -> ServerEnvelope | Unclaimed:
     # What comes most often is proven by one decoding each, where it says its version last (ours) or first.
     # Text has exactly eight members.
     try:
-        if len(line) < _SHORT and line.count(b'":') == _TEXT_MEMBERS and _says_version(line):
-            frame = _decode_text(line)
-            if (line.isascii() and b"\\u" not in line) or _ascii_names(frame):
-                return frame
-        elif line.find(b'"event":{', 0, _HEAD) > 0 and _says_version(line):
-            return shape_of(EventFrame).quick(line, full=True)
+        if line.endswith(b',"v":1}') or line.startswith(b'{"v":1,"'):
+            if len(line) < _SHORT and line.count(b'":') == _TEXT_MEMBERS:
+                frame = _decode_text(line)
+                if (line.isascii() and b"\\u" not in line) or _ascii_names(frame):
+                    return frame
+            elif line.find(b'"event":{', 0, _HEAD) > 0:
+                return shape_of(EventFrame).quick(line, full=True)
     except (Odd, ValueError, RecursionError):
         pass
     except Problem as problem:
@@ -294,10 +295,6 @@ def _plain_text(raw: Json) -> TextFrame | None:
         except UnicodeEncodeError:
             return None
     return frame
-
-
-def _says_version(line: bytes) -> bool:
-    return line.endswith(b',"v":1}') or line.startswith(b'{"v":1,"')
 
 
 def _ascii_names(frame: TextFrame) -> bool:

@@ -83,9 +83,14 @@ class Shape(Generic[T]):
         # A short line is looked at as a whole; in a longer one the free JSON alone.
         seen = size <= _SHORT and line.count(b"[") + line.count(b"{") <= LIMITS.json_depth
         if seen and not has_long_number(line):
-            self._check(self._rules if small else self._all, value, size)
+            check = self._rules if small else self._all
         else:
-            self._check(self._unseen_rules if small else self._unseen_all, value, size)
+            check = self._unseen_rules if small else self._unseen_all
+        if check is not None:
+            try:
+                check(value, size)
+            except Renormalise:
+                raise Odd from None
         return cast(T, value)
 
     def quick_plain(self, value: Json, line: bytes) -> T:
