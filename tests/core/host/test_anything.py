@@ -90,6 +90,7 @@ class World:
         self.sessions: list[str] = []
         self.accepted: list[tuple[str, str]] = []
         self.given_back: list[tuple[str, str]] = []
+        self.doing: set[asyncio.Future[None]] = set()
         self.unsure: list[Callable[[HostClient], Awaitable[None]]] = []
         self.words = 0
         self.ending = False
@@ -256,6 +257,15 @@ class World:
     # --- the agent ---
 
     async def agent(self, what: str, which: int) -> None:
+        """What an agent does ends with its host: nobody is left to answer it after a kill."""
+        doing = asyncio.ensure_future(self.agent_does(what, which))
+        self.doing.add(doing)
+        await asyncio.wait([doing])
+        self.doing.discard(doing)
+        if not doing.cancelled():
+            doing.result()
+
+    async def agent_does(self, what: str, which: int) -> None:
         puppet = self.hand.of(self.session(which))
         if puppet is None:
             return
@@ -325,6 +335,8 @@ class World:
             asking.cancel()
         if kill:
             await self.rig.kill()
+            for doing in self.doing:
+                doing.cancel()
         else:
             await self.rig.close()
         self.faults()
