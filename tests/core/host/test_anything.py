@@ -26,18 +26,16 @@ from tests.core.host.rig import Clock, Puppet, Rig, Stagehand, open_rig
 from tests.core.host.same import differences, fresh
 from tests.core.host.tap import Tap, Told
 
-REFUSALS = set(
-    [
-        "busy",
-        "unavailable",
-        "forbidden",
-        "not_found",
-        "stale_request",
-        "already_resolved",
-        "invalid_request",
-        "expired",
-    ]
-)
+REFUSALS = {
+    "busy",
+    "unavailable",
+    "forbidden",
+    "not_found",
+    "stale_request",
+    "already_resolved",
+    "invalid_request",
+    "expired",
+}
 VIEW = ViewElement(
     id="view",
     revision=1,
