@@ -26,6 +26,18 @@ from felan_core.store.store import Store
 
 Script = Callable[["Puppet", Turn], Awaitable[TurnOutcome]]
 
+REFUSALS = {
+    "busy",
+    "unavailable",
+    "forbidden",
+    "not_found",
+    "stale_request",
+    "already_resolved",
+    "invalid_request",
+    "expired",
+}
+"""What a host may answer when anybody asks for anything."""
+
 
 @dataclass
 class Clock:

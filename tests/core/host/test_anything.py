@@ -22,20 +22,10 @@ from felan_core.protocol import operations as op
 from felan_core.protocol.elements import Action, Column, StatusElement, ViewElement, ViewItem, ViewPage
 from felan_core.protocol.entries import Entry, MessageEntry, ToolEntry
 from felan_core.protocol.interactions import ConfirmRequest
-from tests.core.host.rig import Clock, Puppet, Rig, Stagehand, open_rig
+from tests.core.host.rig import REFUSALS, Clock, Puppet, Rig, Stagehand, open_rig
 from tests.core.host.same import differences, fresh
 from tests.core.host.tap import Tap, Told
 
-REFUSALS = {
-    "busy",
-    "unavailable",
-    "forbidden",
-    "not_found",
-    "stale_request",
-    "already_resolved",
-    "invalid_request",
-    "expired",
-}
 VIEW = ViewElement(
     id="view",
     revision=1,
