@@ -106,6 +106,9 @@ class ViewPanel(ScrollView, can_focus=True):
         self.virtual_size = Size(
             self.scrollable_content_region.width, self.get_content_height(Size(), Size(), 0)
         )
+        if self.cursor is not None:
+            # A jump that came before the layout could not scroll; another height may hide the row.
+            self.call_after_refresh(self._go, self.cursor)
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width

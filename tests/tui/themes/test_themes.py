@@ -75,6 +75,8 @@ def used_variables() -> dict[str, set[str]]:
     """`$variable` → the files of the screen whose styles name it."""
     found: dict[str, set[str]] = {}
     for path in sorted((ROOT / "felan_tui").rglob("*")):
+        if "cli" in path.relative_to(ROOT).parts:
+            continue  # the command draws nothing; `$comment` there is JSON Schema
         texts: list[str] = []
         if path.suffix == ".tcss":
             texts = [path.read_text()]
