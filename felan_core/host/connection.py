@@ -62,6 +62,11 @@ class Connection:
             asyncio.create_task(self._write(), name="felan-connection-write"),
         ]
 
+    @property
+    def busy(self) -> bool:
+        """Whether something that it asked is still under way, or still being read."""
+        return bool(self._effects) or not self._tasks[0].done()
+
     async def close(self) -> None:
         """End the connection; what was queued is sent first."""
         self.outbox.close()

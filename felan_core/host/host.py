@@ -143,7 +143,7 @@ class Host:
 
     def _ended(self, connection: Connection) -> None:
         self._connections.discard(connection)
-        if connection.in_flight:
+        if connection.busy:
             self._left.add(connection)
         for session in list(connection.attached):
             self._unsubscribe(connection, session)
