@@ -194,27 +194,19 @@ def test_the_fifth_step_by_the_installed_hook(story: Story) -> None:
 
 
 def test_a_prompt_is_held_back_while_the_state_cannot_be_read(story: Story) -> None:
-    lab, path = story.lab, story.lab.state_root / story.session / "state.json"
-    whole = path.read_bytes()
-    path.write_bytes(b"{")
-    try:
+    lab = story.lab
+    with lab.broken(story.session):
         lab.run("exec", "resume", story.session, "the prompt of a broken state")
         assert not lab.asked("the prompt of a broken state")
-    finally:
-        path.write_bytes(whole)
     lab.run("exec", "resume", story.session, "the prompt of a mended state")
     assert lab.asked("the prompt of a mended state")
 
 
 def test_a_script_that_is_gone_is_harmless(story: Story) -> None:
     lab = story.lab
-    script = lab.folder / "felan" / "pointer" / "felan-pointer-hook.py"
     before = lab.state(story.session)
-    away = script.rename(script.with_suffix(".away"))
-    try:
+    with lab.without_script():
         lab.run("exec", "resume", story.session, "the prompt without a script")
         assert lab.asked("the prompt without a script")
         assert lab.state(story.session) == before
         assert "gone" in " ".join(lab.doctor()["problems"])
-    finally:
-        away.rename(script)

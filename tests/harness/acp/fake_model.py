@@ -13,13 +13,13 @@ the text, and a request without tools whose directive has some (a title is wante
 """
 
 import json
-import threading
 import time
 import uuid
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any
+
+from tests.harness.loopback import LoopbackHandler, LoopbackServer
 
 Json = Any
 Step = dict[str, Json]
@@ -32,35 +32,17 @@ def directive(*steps: Step) -> str:
     return f"{MARK} {json.dumps(steps)} ]]"
 
 
-class FakeModel:
-    """Serves from ``with`` to its end. ``requests``: (path, body) of what was asked."""
+class FakeModel(LoopbackServer):
+    """``requests``: (path, body) of what was asked."""
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, Json]] = []
-        self.released = threading.Event()
-        """Set at the end: no stream goes on after it."""
         model = self
 
         class Handler(_Handler):
             served_by = model
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.released.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(5)
+        super().__init__(Handler)
 
 
 def parts(steps: list[Step]) -> list[list[Step]]:
@@ -108,21 +90,17 @@ def flat(content: Json) -> str:
     return "\n".join(item.get("text") or "" for item in items if isinstance(item, dict))
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(LoopbackHandler):
     served_by: FakeModel
-
-    def log_message(self, format: str, *args: Json) -> None:
-        pass
 
     def do_GET(self) -> None:
         known = self.path.rstrip("/").endswith("/models")
-        self._answer(
+        self.answer(
             {"object": "list", "data": [{"id": "fake-model", "object": "model"}]}, 200 if known else 404
         )
 
     def do_POST(self) -> None:
-        body = json.loads(self._body() or b"{}")
+        body = json.loads(self.body() or b"{}")
         path = self.path.partition("?")[0]
         self.served_by.requests.append((path, body))
         try:
@@ -131,27 +109,9 @@ class _Handler(BaseHTTPRequestHandler):
             elif path.endswith("/responses"):
                 self._responses(body)
             else:
-                self._answer({"error": {"message": f"not found: {path}"}}, 404)
+                self.answer({"error": {"message": f"not found: {path}"}}, 404)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # the agent was cancelled or killed
-
-    def _body(self) -> bytes:
-        if "chunked" not in (self.headers.get("transfer-encoding") or ""):
-            return self.rfile.read(int(self.headers.get("content-length") or 0))
-        body = b""
-        while size := int(self.rfile.readline().split(b";")[0], 16):
-            body += self.rfile.read(size)
-            self.rfile.readline()
-        self.rfile.readline()
-        return body
-
-    def _answer(self, value: Json, status: int = 200) -> None:
-        body = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
 
     def _begin_stream(self) -> None:
         self.send_response(200)
@@ -192,7 +152,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not body.get("stream"):
             message = {"role": "assistant", "content": "".join(step.get("text", "") for step in steps)}
             choice = {"index": 0, "message": message, "finish_reason": reason}
-            self._answer({**base, "object": "chat.completion", "usage": usage, "choices": [choice]})
+            self.answer({**base, "object": "chat.completion", "usage": usage, "choices": [choice]})
             return
 
         def delta(change: Json, finish: str | None = None) -> None:

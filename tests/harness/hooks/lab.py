@@ -10,6 +10,8 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -183,6 +185,27 @@ class Lab:
         """(status, revision) of a session."""
         state = self.state(session)
         return state["status"], state["revision"]
+
+    @contextmanager
+    def broken(self, session: str) -> Iterator[None]:
+        """The session's state cannot be read until the end."""
+        path = self.state_root / session / "state.json"
+        whole = path.read_bytes()
+        path.write_bytes(b"{")
+        try:
+            yield
+        finally:
+            path.write_bytes(whole)
+
+    @contextmanager
+    def without_script(self) -> Iterator[None]:
+        """What the installed hook calls is gone until the end."""
+        script = self.folder / "felan" / "pointer" / "felan-pointer-hook.py"
+        away = script.rename(script.with_suffix(".away"))
+        try:
+            yield
+        finally:
+            away.rename(script)
 
     def sessions(self) -> set[str]:
         found = self.state_root.iterdir() if self.state_root.is_dir() else ()

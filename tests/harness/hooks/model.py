@@ -5,14 +5,14 @@ compact. No header is kept, so no key is ever written down.
 """
 
 import json
-import threading
 import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlsplit
+
+from tests.harness.loopback import LoopbackHandler, LoopbackServer
 
 Json = Any
 
@@ -38,7 +38,7 @@ class Request:
                     yield text if isinstance(text, str) else json.dumps(part)
 
 
-class HookModel:
+class HookModel(LoopbackServer):
     """Serves from `with` to its end."""
 
     def __init__(self) -> None:
@@ -49,30 +49,11 @@ class HookModel:
         class Handler(_Handler):
             served_by = model
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(Handler)
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(LoopbackHandler):
     served_by: HookModel
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
 
     def do_HEAD(self) -> None:
         self.send_response(200)
@@ -82,45 +63,29 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if urlsplit(self.path).path.endswith("/models"):
             listed = [{"id": "fake-model", "object": "model"}]
-            self._json({"object": "list", "data": listed, "models": [], "has_more": False})
+            self.answer({"object": "list", "data": listed, "models": [], "has_more": False})
         else:
-            self._json({"error": {"type": "not_found_error", "message": "no such path"}}, 404)
+            self.answer({"error": {"type": "not_found_error", "message": "no such path"}}, 404)
 
     def do_POST(self) -> None:
-        path, body = urlsplit(self.path).path, self._body()
+        path, body = urlsplit(self.path).path, self._asked()
         self.served_by.requests.append(Request(path, body))
         asked: dict[str, Json] = body if isinstance(body, dict) else {}
         usage, text = self.served_by.usage, f"ANSWER {len(self.served_by.requests)}"
         if path.endswith("/messages/count_tokens"):
-            self._json({"input_tokens": usage})
+            self.answer({"input_tokens": usage})
         elif path.endswith("/messages"):
             self._messages(asked, text, usage)
         elif path.endswith(("/responses", "/responses/compact")):
             self._responses(asked, text, usage)
         else:
-            self._json({"error": {"type": "not_found_error", "message": "no such path"}}, 404)
+            self.answer({"error": {"type": "not_found_error", "message": "no such path"}}, 404)
 
-    def _body(self) -> Json:
-        raw = b""
-        if "chunked" in (self.headers.get("transfer-encoding") or ""):
-            while size := int(self.rfile.readline().strip() or b"0", 16):
-                raw += self.rfile.read(size)
-                self.rfile.readline()
-            self.rfile.readline()
-        else:
-            raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+    def _asked(self) -> Json:
         try:
-            return json.loads(raw) if raw else None
+            return json.loads(self.body() or b"null")
         except ValueError:
             return None
-
-    def _json(self, value: Json, status: int = 200) -> None:
-        raw = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(raw)))
-        self.end_headers()
-        self.wfile.write(raw)
 
     def _stream(self, *events: Json) -> None:
         self.send_response(200)
@@ -146,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
         }
         if not asked.get("stream"):
             content = [{"type": "text", "text": text}]
-            self._json({**message, "content": content, "stop_reason": "end_turn"})
+            self.answer({**message, "content": content, "stop_reason": "end_turn"})
             return
         ended = {"stop_reason": "end_turn", "stop_sequence": None}
         self._stream(
@@ -173,7 +138,7 @@ class _Handler(BaseHTTPRequestHandler):
         }
         done = {**base, "status": "completed", "output": [item], "usage": usage}
         if not asked.get("stream"):
-            self._json(done)
+            self.answer(done)
             return
         begun = {**item, "status": "in_progress", "content": []}
         delta = {"item_id": item["id"], "output_index": 0, "content_index": 0, "delta": text}
