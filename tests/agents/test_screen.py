@@ -43,6 +43,7 @@ def test_a_file_is_changed_and_a_command_run_after_the_answers_alone(agent: Real
     prompt = agent.prompt(
         {"text": "I change the file."},
         agent.edit(target, "before", "after"),
+        {"text": "Now a command."},  # without it, an agent may ask both at once, in any order
         agent.run(f"echo from-the-command > {made}; cat {made}"),
         *_says("All done", " here."),
     )
