@@ -18,6 +18,7 @@ from felan_core.protocol.session import Command, Model, ToolSpec
 
 Tone = Literal["info", "success", "warning", "error", "muted"]
 TurnOutcome = Literal["completed", "cancelled", "failed"]
+CompactTrigger = Literal["manual", "auto"]
 
 
 class AgentError(Exception):
@@ -74,7 +75,9 @@ class ToolPatch:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn to be taken. ``context``: what the host adds for the agent alone (the task pointer)."""
+    """One turn to be taken. ``context``: what the host adds for the agent alone (the task pointer, first as
+    it stood when the agent was started).
+    """
 
     run: str
     text: str
@@ -193,6 +196,19 @@ class Session(Protocol):
     async def publish_pointer(self, text: str) -> None:
         """Publish the session's task pointer as CLEAN with ``text``. Raises ``AgentError`` when it is
         refused.
+        """
+        ...
+
+    async def compacting(self, trigger: CompactTrigger) -> None:
+        """The agent is about to compact what it knows (PreCompact); ``manual``: it was asked to."""
+        ...
+
+    async def compacted(self, summary: str = "") -> str:
+        """It has: what it is to be told now, as the host tells it with a prompt (SessionStart compact).
+
+        What it was told before may be gone from what it knows, so a backend tells it inside the turn where
+        it can, else with the next prompt. ``summary`` is for people. Raises ``AgentError`` where the task
+        pointer cannot be read: then the agent does not go on.
         """
         ...
 

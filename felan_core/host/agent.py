@@ -7,6 +7,8 @@ import msgspec
 
 from felan_core.agents.backend import AgentError, AgentGone, Backend
 from felan_core.host.actor import SessionActor, notice_entry
+from felan_core.host.pointer import Pointer
+from felan_core.host.services import CLEARS_SETTING
 from felan_core.protocol.entries import MessageEntry
 from felan_core.protocol.events import CatalogUpdated, KnownEvent, MessageCompleted, SessionUpdated
 
@@ -15,13 +17,20 @@ class Agent:
     """``make``: a backend that is not started. ``operations``: what a session with a backend can do."""
 
     def __init__(
-        self, actor: SessionActor, make: Callable[[], Backend], operations: Callable[[Backend], list[str]]
+        self,
+        actor: SessionActor,
+        pointer: Pointer,
+        make: Callable[[], Backend],
+        operations: Callable[[Backend], list[str]],
     ) -> None:
         self._actor = actor
+        self._pointer = pointer
         self._make = make
         self._operations = operations
         self._starting = asyncio.Lock()
         self._waking: asyncio.Task[None] | None = None
+        self._announced = False
+        self._was_ready = False
         self.backend = make()
         self.ready = False
 
@@ -35,18 +44,21 @@ class Agent:
             if self.ready:
                 return
             actor = self._actor
+
+            async def starting() -> None:
+                await actor.commit(*self.events("starting"))
+                await self.announce()
+
             try:
-                await actor.do(lambda: actor.commit(*self.events("starting")))
-                spoken = any(
-                    isinstance(one, MessageEntry) and one.role == "assistant" for one in actor.state.entries
-                )
+                await actor.do(starting)
+                spoken = self._spoken()
                 remembers = await self.backend.start(actor.memory)
             except BaseException:
                 await self.backend.close()
                 self.replace()
                 actor.later(lambda: actor.commit(*self.events("gone")), "an agent that did not start")
                 raise
-            self.ready = True
+            self.ready = self._was_ready = True
 
             async def ready() -> None:
                 events = self.events("ready", memory=remembers)
@@ -62,6 +74,23 @@ class Agent:
                 await actor.commit(*events)
 
             await actor.do(ready)
+
+    async def announce(self) -> None:
+        """SessionStart, once for each start of the agent and before what is said to it. Inside a job."""
+        if self._announced:
+            return
+        self._announced = True
+        actor = self._actor
+        if self._was_ready or actor.memory is not None or self._spoken():
+            await self._pointer.started("resume")
+        else:
+            await self._pointer.started("clear" if CLEARS_SETTING in actor.settings else "startup")
+
+    def _spoken(self) -> bool:
+        """Whether an agent has said anything in this session."""
+        return any(
+            isinstance(one, MessageEntry) and one.role == "assistant" for one in self._actor.state.entries
+        )
 
     def wake(self) -> None:
         """Start the agent beside everything else; one that cannot start says so as a notice."""
@@ -89,7 +118,7 @@ class Agent:
 
     def replace(self) -> None:
         """Take a new one, not started yet, in the place of one that is gone."""
-        self.ready = False
+        self.ready = self._announced = False
         self.backend = self._make()
 
     def events(self, state: str, memory: bool = True) -> list[KnownEvent]:

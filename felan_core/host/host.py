@@ -12,9 +12,10 @@ from felan_core import __version__
 from felan_core.host.admission import Admission, Handler
 from felan_core.host.call import Call
 from felan_core.host.connection import Connection, Link
+from felan_core.host.creating import create_session
 from felan_core.host.cursors import parse_row_cursor, row_cursor
 from felan_core.host.outbox import STALL_SECONDS
-from felan_core.host.panel import checked_folder, process_row
+from felan_core.host.panel import process_row
 from felan_core.host.services import Services
 from felan_core.host.session import LiveSession
 from felan_core.processes.errors import OffsetPastEnd, ProcessError, UnknownProcess
@@ -23,8 +24,7 @@ from felan_core.protocol import INTERACTION_KINDS, LIMITS, PROTOCOL_VERSION, UNS
 from felan_core.protocol import operations as op
 from felan_core.protocol.base import Maybe
 from felan_core.protocol.errors import invalid
-from felan_core.protocol.session import AgentInfo, Lifecycle, Queue, SessionHeader, SessionRow
-from felan_core.store.batch import Batch
+from felan_core.protocol.session import Lifecycle, SessionRow
 from felan_core.store.rows import SessionRecord
 
 UI: Final = ("ui.status", "ui.progress", "ui.document", "ui.view", "ui.action")
@@ -263,44 +263,7 @@ class Host:
         return op.SessionsPage(items=[session_row(record) for record in shown], next_cursor=cursor)
 
     async def _create(self, call: Call) -> op.SessionResult:
-        params: op.CreateParams = call.params
-        services = self._services
-        cwd = checked_folder(params.cwd, "params.cwd")
-        settings = given(params.extensions, {})
-        kind = services.agent_kind(settings)
-        if params.require_policy == "acp-strict":
-            raise ProtocolError("unavailable", f"requirePolicy: the {kind} backend cannot enforce acp-strict")
-        if params.model is not UNSET or params.thinking is not UNSET:
-            raise ProtocolError("unavailable", f"model: the {kind} backend has none to choose")
-        now = services.clock()
-        session = services.new_id()
-        agent = AgentInfo(kind=kind, name=kind, state="none", memory=True)
-        record = SessionRecord(
-            id=session,
-            root=session,
-            parent=None,
-            created_at=now,
-            updated_at=now,
-            revision=1,
-            next_seq=1,
-            cwd=cwd,
-            name=params.name or None,
-            header=SessionHeader(state="idle", cwd=cwd, agent=agent, name=params.name or UNSET),
-            queue=Queue(items=[], held=False),
-            run=None,
-            settings={**settings, "agent.backend": kind},
-            memory=None,
-            instructions=given(params.instructions, ""),
-            policy="default",
-            leaf=None,
-            waiting=0,
-        )
-        result = op.SessionResult(session=session, revision=1)
-        batch = Batch()
-        batch.put_session(record)
-        call.settle(batch, result)
-        await services.store.write(batch)
-        return result
+        return await create_session(self._services, call, call.params)
 
     async def _attach(self, call: Call) -> op.AttachResult:
         live = await self._live(call.session or "")

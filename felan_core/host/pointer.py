@@ -1,16 +1,19 @@
-"""The session's task pointer as its host element ``felan.pointer`` (§5), and the steps that change it.
+"""The session's task pointer as its host element ``felan.pointer`` (§5), the events of a session that concern
+it (task pointer §3), and the steps that change it.
 
 The state file is the pointer's room's; here it is read and moved in threads, since its lock may wait.
 """
 
 import asyncio
 from datetime import UTC, datetime
+from typing import Literal
 
+from felan_core.agents.backend import CompactTrigger
 from felan_core.host.actor import SessionActor
 from felan_core.host.presentation import show
 from felan_core.pointer.context_text import context
 from felan_core.pointer.errors import PointerError
-from felan_core.pointer.lifecycle import prompt_submitted
+from felan_core.pointer.lifecycle import pre_compact, prompt_submitted, read, session_started
 from felan_core.pointer.rules import State
 from felan_core.pointer.watch import INTERVAL, Watcher
 from felan_core.protocol.base import JsonObject
@@ -26,6 +29,9 @@ from felan_core.protocol.elements import (
 )
 
 ELEMENT = "felan.pointer"
+RECOVERY = "TASK_POINTER_RECOVERY_REQUIRED"
+"""Why a session does not go on after a clear or a compaction."""
+StartSource = Literal["startup", "resume", "clear"]
 _COLUMNS = [
     Column(id="status", label="status", type="string"),
     Column(id="generation", label="generation", type="string"),
@@ -104,6 +110,7 @@ class Pointer:
         self._actor = actor
         self._store = actor.services.pointers
         self._watching: asyncio.Task[None] | None = None
+        self._untold = ""
 
     async def look(self) -> ViewElement:
         """The element as the state file stands; an unreadable one shows its code."""
@@ -118,9 +125,40 @@ class Pointer:
         Also what the agent alone is told: the pointer, and how it publishes the next one.
         """
         state = await asyncio.to_thread(prompt_submitted, self._store, self._actor.id)
+        return pointer_element(state), self._told(state)
+
+    async def started(self, source: StartSource) -> None:
+        """SessionStart. What the agent is told by it stands before its next prompt (``take_started``).
+
+        A pointer that cannot be read keeps no session from starting. ``clear`` wrote its state when the
+        session was made (``creating``); here its agent is told of it.
+        """
+        try:
+            if source == "clear":
+                state = await asyncio.to_thread(read, self._store, self._actor.id)
+            else:
+                state = await asyncio.to_thread(session_started, self._store, self._actor.id, source)
+        except PointerError as error:
+            self._untold = f"UNKNOWN_RECOVERY:{error.code}"
+        else:
+            self._untold = self._told(state)
+
+    def take_started(self) -> str:
+        """What a start of the agent left to be told, once."""
+        told, self._untold = self._untold, ""
+        return told
+
+    def compacting(self, trigger: CompactTrigger) -> None:
+        """PreCompact: it changes nothing, since prompt and publish made the pointer durable."""
+        pre_compact(self._store, self._actor.id, trigger)
+
+    async def compacted(self) -> str:
+        """SessionStart of ``compact``: what the agent is told now. Raises ``PointerError``."""
+        return self._told(await asyncio.to_thread(session_started, self._store, self._actor.id, "compact"))
+
+    def _told(self, state: State | None) -> str:
         publisher = self._actor.services.publisher
-        told = context(state, publisher, self._actor.id) if publisher else ""
-        return pointer_element(state), told
+        return context(state, publisher, self._actor.id) if publisher else ""
 
     def watch(self) -> None:
         """Follow what others write into the state file, an agent's publisher above all."""

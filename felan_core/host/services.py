@@ -14,6 +14,8 @@ from felan_core.protocol.errors import ProtocolError
 from felan_core.store.store import Store
 
 AGENT_SETTING: Final = "agent.backend"
+CLEARS_SETTING: Final = "felan.clears"
+"""The session that a new one takes the place of: ``/clear``."""
 
 
 @dataclass(frozen=True, slots=True)

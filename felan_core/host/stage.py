@@ -9,12 +9,12 @@ from uuid import uuid4
 
 import msgspec
 
-from felan_core.agents.backend import AgentError, AgentGone, ProcessEnd, Tone, ToolPatch
+from felan_core.agents.backend import AgentError, AgentGone, CompactTrigger, ProcessEnd, Tone, ToolPatch
 from felan_core.host.actor import SessionActor, notice_entry
 from felan_core.host.broker import Broker
 from felan_core.host.fitting import checked, label, mended, scalars
 from felan_core.host.panel import Panel
-from felan_core.host.pointer import Pointer
+from felan_core.host.pointer import RECOVERY, Pointer
 from felan_core.host.presentation import HOST_PREFIX, hide, show
 from felan_core.host.streams import Streams
 from felan_core.host.turns import OpenTools
@@ -30,6 +30,7 @@ from felan_core.protocol.session import Catalogue, Command, Model, ToolSpec
 from felan_core.store.errors import StoreError
 
 USAGE = "felan.usage"
+COMPACTED = "The agent compacted its context"
 R = TypeVar("R")
 
 
@@ -318,6 +319,27 @@ class Stage:
             await self._do(job)
         except PointerError as error:
             raise AgentError(f"the task pointer was not published: {error.code}") from error
+
+    async def compacting(self, trigger: CompactTrigger) -> None:
+        async def job() -> None:
+            self._pointer.compacting(trigger)
+
+        await self._do(job)
+
+    async def compacted(self, summary: str = "") -> str:
+        async def job() -> str:
+            await self._streams.complete("completed")
+            text = scalars(summary)[: LIMITS.text_bytes]
+            await self._actor.commit(notice_entry(self._actor, "info", COMPACTED, text))
+            return await self._pointer.compacted()
+
+        try:
+            return await self._do(job)
+        except PointerError as error:
+            raise AgentError(
+                f"The task pointer cannot be read after the compaction: {RECOVERY}:{error.code}",
+                error.message,
+            ) from error
 
     def gone(self, error: AgentGone) -> None:
         self._on_gone(error)

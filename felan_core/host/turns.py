@@ -75,7 +75,7 @@ class Turns:
         operations: Callable[[Backend], list[str]],
     ) -> None:
         self._actor = actor
-        self.agent = Agent(actor, backend, operations)
+        self.agent = Agent(actor, pointer, backend, operations)
         self._streams = streams
         self._broker = broker
         self._pointer = pointer
@@ -234,6 +234,7 @@ class Turns:
         settle: tuple[Call, RunResult | QueuedResult] | None = None,
     ) -> None:
         actor = self._actor
+        await self.agent.announce()
         try:
             pointer, told = await self._pointer.prompted()
         except PointerError as error:
@@ -249,7 +250,8 @@ class Turns:
         await actor.commit(
             *(events or unheld), said, RunStarted(run=started), *show(actor, pointer), settle=settle
         )
-        context = "\n\n".join(part for part in (told, await self._context()) if part)
+        parts = (self._pointer.take_started(), told, await self._context())
+        context = "\n\n".join(part for part in parts if part)
         turn = Turn(run=run, text=text, images=images, context=context)
         self._drive(run, lambda backend: backend.turn(turn))
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from felan_core.protocol import operations as op
 from felan_core.protocol.base import Json
-from felan_core.protocol.errors import ProtocolError
+from felan_core.protocol.errors import ProtocolError, invalid
 from felan_core.protocol.validate import parse_schema
 
 Scope = Literal["host", "session", "root", "either"]
@@ -102,10 +102,28 @@ def operation_named(name: str) -> Operation:
 
 
 def parse_operation_params(name: str, params: Json) -> Any:
-    """The typed parameters of operation ``name`` in plain JSON. Raises ``ProtocolError``."""
-    return parse_schema(operation_named(name).params, params, "params")
+    """The typed parameters of operation ``name`` in plain JSON (session protocol §4).
+
+    Raises ``ProtocolError``: ``unsupported_operation`` for a name that is not in the catalogue, else
+    ``invalid_request``, also for an ``expectedRevision`` of ``config.set``.
+    """
+    operation = operation_named(name)
+    refuse_expected_revision(name, params)
+    return parse_schema(operation.params, params, "params")
+
+
+def refuse_expected_revision(name: str, params: Json) -> None:
+    """``config.set`` merges without a revision: one that is expected is refused, and not stripped (§4).
+    Raises ``ProtocolError('invalid_request')``.
+    """
+    if name == "config.set" and isinstance(params, dict) and "expectedRevision" in params:
+        raise invalid("params.expectedRevision: config.set merges without a revision")
 
 
 def parse_operation_result(name: str, result: Json) -> Any:
-    """The typed result of operation ``name`` in plain JSON. Raises ``ProtocolError``."""
+    """The typed result of operation ``name`` in plain JSON (session protocol §4).
+
+    Raises ``ProtocolError``: ``unsupported_operation`` for a name that is not in the catalogue, else
+    ``invalid_request``.
+    """
     return parse_schema(operation_named(name).result, result, "result")

@@ -15,7 +15,7 @@ from felan_core.protocol.base import LIMITS, Json, JsonObject, as_list, as_objec
 from felan_core.protocol.checks import check_entries, weight
 from felan_core.protocol.errors import ProtocolError, invalid
 from felan_core.protocol.plain import plain
-from felan_core.protocol.problems import Problem, short
+from felan_core.protocol.problems import Problem, said, short
 
 Effect = Literal["screen", "host", "session", "agent"]
 """Where an option takes effect: the ``screen`` at once, the ``host`` at its next use, the next ``session``,
@@ -323,14 +323,14 @@ def check_config_values(
         where = f"values.{short(name)}"
         setting = _setting(name, extensions, "values")
         if in_session and not name.startswith(EXTENSION_PREFIX):
-            raise invalid(f"{where}: a session takes extensionConfig.* alone")
+            raise invalid(said(where, "a session takes extensionConfig.* alone"))
         if value is None:
             continue
         problem = setting.problem(value) or _bounds_problem(value)
         if problem is None and name == "httpProxy":
             problem = _proxy_problem(value)
         if problem is not None:
-            raise invalid(f"{where}: {problem}")
+            raise invalid(said(where, problem))
     return members
 
 

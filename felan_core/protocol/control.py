@@ -22,7 +22,7 @@ from felan_core.protocol.base import (
 from felan_core.protocol.errors import ErrorBody, ProtocolError, invalid
 from felan_core.protocol.operations import ClientInfo, Target
 from felan_core.protocol.plain import plain
-from felan_core.protocol.problems import Problem, short
+from felan_core.protocol.problems import Problem, said, short
 from felan_core.protocol.session import Lifecycle
 from felan_core.protocol.validate import parse_schema
 
@@ -140,10 +140,10 @@ def parse_control_request(raw: Json) -> ControlRequest:
     if target is not None:
         for name in target:
             if name not in ("namespace", "instance", "root"):
-                raise invalid(f"target.{short(name)}: no member of this name is taken")
+                raise invalid(said(f"target.{short(name)}", "no member of this name is taken"))
     for name in value:
         if name not in ("control", "id", "command", "mode", "target"):
-            raise invalid(f"{short(name)}: no member of this name is taken")
+            raise invalid(said(short(name), "no member of this name is taken"))
     return parse_schema(ControlRequest, value, "")
 
 

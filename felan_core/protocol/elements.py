@@ -188,10 +188,10 @@ class ViewItem(Wire, frozen=True, kw_only=True):
 
 
 class ViewPage(Wire, frozen=True, kw_only=True):
-    """Which page of how many rows the items are."""
+    """Which page the items are: ``index`` counts pages of ``size`` rows from zero, ``total`` all rows."""
 
     index: Count
-    size: Count
+    size: Annotated[int, Meta(ge=0, le=LIMITS.page_entries)]
     has_more: bool
     total: Maybe[Count] = UNSET
 
@@ -209,6 +209,7 @@ class ViewElement(ElementBase, tag="view", frozen=True, kw_only=True):
         _check_actions(self.actions)
         unique((column.id for column in self.columns), lambda index: f".columns[{index}].id", "the column")
         unique((item.id for item in self.items), lambda index: f".items[{index}].id", "the item")
+        self._check_page()
         types: dict[str, ColumnType] = {column.id: column.type for column in self.columns}
         actions = {one.id for one in given(self.actions, []) if one.scope == "item"}
         for index, item in enumerate(self.items):
@@ -216,6 +217,13 @@ class ViewElement(ElementBase, tag="view", frozen=True, kw_only=True):
                 _check_item(item, types, actions)
             except Problem as problem:
                 raise problem.under(f".items[{index}]") from None
+
+    def _check_page(self) -> None:
+        page, count = self.page, len(self.items)
+        if count > page.size:
+            raise Problem(".page.size", f"less than the {count} items")
+        if page.total is not UNSET and count and page.index * page.size + count > page.total:
+            raise Problem(".page.total", "less than the rows up to the end of this page")
 
     def _own(self) -> ElementBase:
         return replace(self, hint=UNSET, items=[])

@@ -43,7 +43,9 @@ class ProtocolError(Exception):
     """A refusal in the contract's own words.
 
     ``code`` is one of ``ERROR_CODES`` or a bounded string of a newer peer; ``message`` is for people, names
-    the place and the rule, and never echoes more than a little of the input.
+    the place and the rule (``params.fields[3].options: more than 256 entries``), and never echoes more than a
+    little of the input: at most ``errorMessageBytes``. ``retryable`` and ``details`` are as on the wire
+    (session protocol §3).
     """
 
     def __init__(
@@ -56,7 +58,7 @@ class ProtocolError(Exception):
     ) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
-        self.message = message[: LIMITS.error_message_bytes // 4]
+        self.message = _within(message, LIMITS.error_message_bytes)
         self.retryable = retryable
         self.details = details
 
@@ -79,6 +81,13 @@ class ProtocolError(Exception):
             retryable=body.retryable if isinstance(body.retryable, bool) else None,
             details=body.details if isinstance(body.details, dict) else None,
         )
+
+
+def _within(text: str, limit: int) -> str:
+    """As much of ``text`` as fits into ``limit`` bytes."""
+    if len(text) * 4 <= limit:
+        return text
+    return text[:limit].encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
 
 
 def invalid(message: str, **details: object) -> ProtocolError:

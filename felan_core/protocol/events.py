@@ -4,7 +4,7 @@ An unknown type is kept as ``UnknownEvent``: it advances the revision and invent
 event of a known type is refused; it never slips through as unknown.
 """
 
-from typing import Any, Union
+from typing import Any, Literal, Union
 
 from felan_core.protocol.base import LIMITS, UNSET, Id, Json, JsonObject, Label, Maybe, Wire, as_object
 from felan_core.protocol.checks import weight
@@ -62,7 +62,7 @@ class StreamCompletionOnly(Wire, tag_field="type", tag="stream.completion_only",
     """The stream's text comes with its completed message alone; a reader drops what it has."""
 
     stream: StreamRef
-    reason: Label
+    reason: Literal["limit"]
 
 
 class ToolUpdated(Wire, tag_field="type", tag="tool.updated", frozen=True, kw_only=True):

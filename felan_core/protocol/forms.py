@@ -24,7 +24,7 @@ from felan_core.protocol.base import (
 )
 from felan_core.protocol.checks import unique
 from felan_core.protocol.errors import invalid
-from felan_core.protocol.problems import Problem
+from felan_core.protocol.problems import Problem, said, short
 
 
 class Option(Wire, frozen=True, kw_only=True):
@@ -48,7 +48,7 @@ class Field(Wire, tag_field="type", frozen=True, kw_only=True):
 
 
 class StringField(Field, tag="string", frozen=True, kw_only=True):
-    """A text of ``minLength`` to ``maxLength`` Unicode scalars."""
+    """A text of ``minLength`` to ``maxLength`` Unicode scalars; none at all where it is not required."""
 
     default: Maybe[Text] = UNSET
     multiline: Maybe[bool] = UNSET
@@ -92,7 +92,7 @@ class EnumField(Field, tag="enum", frozen=True, kw_only=True):
 
 
 class MultiSelectField(Field, tag="multi_select", frozen=True, kw_only=True):
-    """``min`` to ``max`` of the options, by their ids."""
+    """``min`` to ``max`` of the options, by their ids; none at all where it is not required."""
 
     options: Options
     default: Maybe[list[Id]] = UNSET
@@ -206,8 +206,9 @@ def _multi_problem(field: MultiSelectField, value: Any) -> str | None:
         return "choose from the options"
     if len(set(chosen)) != len(chosen):
         return "the same option twice"
-    if given(field.required, False) and not chosen:
-        return "is required"
+    if not chosen:
+        # As with an empty text: nothing was chosen, which only a required field minds.
+        return "is required" if given(field.required, False) else None
     if len(chosen) < given(field.min, 0):
         return f"choose at least {field.min}"
     if field.max is not UNSET and len(chosen) > field.max:
@@ -220,12 +221,12 @@ def check_values(fields: Sequence[FormField], values: JsonObject, path: str) -> 
     declared = {field.id: field for field in fields}
     for name in values:
         if name not in declared:
-            raise invalid(f"{path}: a field that is not declared")
+            raise invalid(said(f"{path}.{short(name)}", "no field of this id is declared"))
     for field in fields:
         if field.id not in values:
             if given(field.required, False):
-                raise invalid(f"{path}.{field.id}: is required")
+                raise invalid(said(f"{path}.{short(field.id)}", "is required"))
             continue
         problem = field_problem(field, values[field.id])
         if problem is not None:
-            raise invalid(f"{path}.{field.id}: {problem}")
+            raise invalid(said(f"{path}.{short(field.id)}", problem))

@@ -23,7 +23,12 @@ from felan_core.protocol.base import (
     Wire,
     as_object,
 )
-from felan_core.protocol.catalogue import Operation, operation_named, parse_operation_params
+from felan_core.protocol.catalogue import (
+    Operation,
+    operation_named,
+    parse_operation_params,
+    refuse_expected_revision,
+)
 from felan_core.protocol.envelopes import (
     Accepted,
     Delta,
@@ -172,9 +177,7 @@ def _client_slowly(raw: Json) -> Request:
     operation = operation_named(name)
     if operation.mutates:
         normalise_mutation_id(identity)
-    params = as_object(value.get("params"))
-    if name == "config.set" and params is not None and "expectedRevision" in params:
-        raise invalid("params.expectedRevision: config.set merges without a revision")
+    refuse_expected_revision(name, value.get("params"))
     if operation.scope in ("session", "root") and "session" not in value:
         raise invalid(f"session: {name} needs one")
     if operation.scope == "host" and "session" in value:
@@ -201,16 +204,18 @@ class SessionCommand(Wire, frozen=True, kw_only=True):
 
 
 def parse_session_command(value: Json) -> SessionCommand:
-    """The command in plain JSON ``{op, params}``, its parameters typed. Raises ``ProtocolError``."""
-    command = as_object(value)
-    if command is None or type(command.get("op")) is not str:
-        raise invalid("command.op: the name of an operation is required")
-    if type(command.get("params")) is not dict:
-        raise invalid("command.params: must be an object")
-    name: str = command["op"]
-    plain({member: value for member, value in command.items() if member != "params"}, path="command")
-    if name == "config.set" and "expectedRevision" in command["params"]:
-        raise invalid("params.expectedRevision: config.set merges without a revision")
+    """The command in plain JSON ``{op, params}``, its parameters typed (session protocol §3).
+
+    Raises ``ProtocolError`` as ``parse_operation_params``.
+    """
+    command = as_object(plain(value))
+    if command is None:
+        raise invalid("command: must be an object")
+    name = command.get("op")
+    if not isinstance(name, str):
+        raise invalid("op: the name of an operation is required")
+    if "params" not in command:
+        raise invalid("params: is required")
     return SessionCommand(op=name, params=parse_operation_params(name, command["params"]))
 
 
@@ -255,7 +260,8 @@ def parse_server_envelope(raw: Json, op: str | None = None) -> ServerEnvelope:
         return frame
     line = exact(raw)
     if line is not None:
-        if raw.keys() == _EVENT_MEMBERS and type(raw["v"]) is int:
+        members = as_object(raw)
+        if members is not None and members.keys() == _EVENT_MEMBERS and type(members["v"]) is int:
             try:
                 return shape_of(EventFrame).quick_plain(raw, line)
             except Odd:

@@ -18,11 +18,16 @@ _BRACE: Final = ord("{")
 def encode_frame(value: Any) -> bytes:
     """One frame for ``value`` (a wire struct or plain JSON), its LF included.
 
-    The low-level encoder: it checks the frame's size and nothing else, and is no scrubber of secrets. Encode
-    only validated, authorised envelopes. Raises ``ProtocolError('invalid_request')`` for a frame past
-    ``frameBytes``.
+    The low-level encoder: it checks the frame's size and nothing of its meaning, and is no scrubber of
+    secrets. Encode only validated, authorised envelopes (session protocol §2). Raises
+    ``ProtocolError('invalid_request')`` for a frame past ``frameBytes`` and for what is no JSON object.
     """
-    line = _encode(value)
+    try:
+        line = _encode(value)
+    except (ValueError, TypeError, RecursionError):
+        raise invalid("frame: not plain JSON, or a lone surrogate in it") from None
+    if line[:1] != b"{":
+        raise invalid("frame: must be an object")
     if len(line) > LIMITS.frame_bytes:
         raise invalid(f"frame: {len(line)} bytes, more than {LIMITS.frame_bytes}")
     return line + b"\n"

@@ -20,9 +20,10 @@ from felan_core.protocol.base import (
     Wire,
     given,
 )
-from felan_core.protocol.checks import unique
+from felan_core.protocol.checks import unique, weight
 from felan_core.protocol.errors import invalid
 from felan_core.protocol.forms import Form, Options, check_options, check_values
+from felan_core.protocol.problems import Problem
 from felan_core.protocol.validate import parse_schema
 
 InteractionState = Literal["waiting", "deferred", "resolved", "cancelled", "expired"]
@@ -89,6 +90,14 @@ class SelectRequest(Request, tag="select", frozen=True, kw_only=True):
 
     def verify(self) -> None:
         check_options(self.options, self.min, self.max)
+        low, high = self.bounds
+        if low > high:
+            raise Problem(".max", f"less than min, which is {low} here")
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """How many options an answer has at least and at most: one, where nothing is said."""
+        return given(self.min, 1), given(self.max, 1)
 
 
 class InputRequest(Request, tag="input", frozen=True, kw_only=True):
@@ -126,7 +135,9 @@ class Responder(Wire, frozen=True, kw_only=True):
 
 
 class Interaction(Wire, frozen=True, kw_only=True):
-    """One question. ``reason`` says in words why it was cancelled or expired."""
+    """One question. ``reason`` says in words why it was cancelled or expired. The whole of one is at most
+    12 MiB of JSON: more would fit into no snapshot.
+    """
 
     id: Id
     scope: InteractionScope
@@ -140,6 +151,10 @@ class Interaction(Wire, frozen=True, kw_only=True):
     result: Maybe[JsonObject] = UNSET
     resolved_at: Maybe[Instant] = UNSET
     reason: Maybe[Label] = UNSET
+
+    def weigh(self, size: int) -> None:
+        if size > LIMITS.page_bytes and weight(self) > LIMITS.page_bytes:
+            raise Problem("", f"more than {LIMITS.page_bytes} bytes")
 
 
 class ApprovalAnswer(Wire, frozen=True, kw_only=True):
@@ -211,7 +226,7 @@ def _check_selection(request: SelectRequest, answer: SelectAnswer) -> None:
         raise invalid("answer.options: the same option twice")
     if not offered.issuperset(answer.options):
         raise invalid("answer.options: not one of the offered options")
-    low, high = given(request.min, 1), given(request.max, 1)
+    low, high = request.bounds
     if not low <= len(answer.options) <= high:
         raise invalid(
             f"answer.options: choose {low} to {high}" if low != high else f"answer.options: choose {low}"

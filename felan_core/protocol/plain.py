@@ -12,6 +12,7 @@ import msgspec
 
 from felan_core.protocol.base import LIMITS, Json
 from felan_core.protocol.errors import invalid
+from felan_core.protocol.problems import said
 
 T = TypeVar("T")
 _MAX_INTEGER = 2**53 - 1
@@ -27,35 +28,35 @@ def plain(value: Any, depth: int = 0, path: str = "") -> Json:
             try:
                 value.encode("utf-8")
             except UnicodeEncodeError:
-                raise invalid(f"{path or 'value'}: a lone surrogate") from None
+                raise invalid(said(path, "a lone surrogate")) from None
         return value
     if kind is int:
         if not -_MAX_INTEGER <= value <= _MAX_INTEGER:
-            raise invalid(f"{path or 'value'}: an integer beyond 2^53 - 1")
+            raise invalid(said(path, "an integer beyond 2^53 - 1"))
         return value
     if kind is float:
         return _number(value, path)
     if depth >= LIMITS.json_depth:
-        raise invalid(f"{path[:200] or 'value'}: nested deeper than {LIMITS.json_depth}")
+        raise invalid(said(path, f"nested deeper than {LIMITS.json_depth}"))
     if kind is list:
         return [plain(item, depth + 1, f"{path}[{index}]") for index, item in enumerate(value)]
     if kind is dict:
         copy: dict[str, Any] = {}
         for name, item in value.items():
             if type(name) is not str:
-                raise invalid(f"{path or 'value'}: a member name that is no string")
+                raise invalid(said(path, "a member name that is no string"))
             plain(name, depth + 1, path)
             copy[name] = plain(item, depth + 1, f"{path}.{name[:40]}" if path else name[:40])
         return copy
-    raise invalid(f"{path or 'value'}: not plain JSON")
+    raise invalid(said(path, "not plain JSON"))
 
 
 def _number(value: float, path: str) -> int | float:
     if value != value or value in (float("inf"), float("-inf")):
-        raise invalid(f"{path or 'value'}: not a finite number")
+        raise invalid(said(path, "not a finite number"))
     if value.is_integer():
         if abs(value) > _MAX_INTEGER:
-            raise invalid(f"{path or 'value'}: an integer beyond 2^53 - 1")
+            raise invalid(said(path, "an integer beyond 2^53 - 1"))
         return int(value)
     return value
 
@@ -111,4 +112,4 @@ def reword(message: str, where: str) -> str:
         rule = "not of the form that this member has"
     elif found := of(r"Expected `([^`]*)`, got `([^`]*)`"):
         rule = f"must be {_name(found[1])}, not {_name(found[2])}"
-    return f"{path.removeprefix('.') or 'value'}: {rule}"
+    return said(path, rule)

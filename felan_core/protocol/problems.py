@@ -21,7 +21,25 @@ class Problem(Exception):
         return self
 
 
+_PLACE_HEAD, _PLACE_TAIL = 120, 60
+
+
 def short(text: str, limit: int = 40) -> str:
-    """As much of a name from outside as an error may repeat."""
+    """As much of a name from outside as an error may repeat: in a place, or quoted with ``!r``."""
     cut = text if len(text) <= limit else text[:limit] + "…"
     return cut.encode("utf-8", "replace").decode()
+
+
+def printable(text: str) -> str:
+    """``text`` with control characters, bidi controls and lone surrogates written as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def said(where: str, rule: str) -> str:
+    """What a refusal says: the place, cut in its middle where it is long, and the whole rule."""
+    place = where.removeprefix(".")
+    if len(place) > _PLACE_HEAD + _PLACE_TAIL:
+        place = f"{place[:_PLACE_HEAD]}…{place[-_PLACE_TAIL:]}"
+    return f"{printable(place) or 'value'}: {rule}"

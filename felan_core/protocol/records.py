@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from felan_core.protocol.base import (
     LIMITS,
@@ -24,6 +25,7 @@ from felan_core.protocol.catalogue import parse_operation_params
 from felan_core.protocol.errors import invalid
 from felan_core.protocol.events import parse_session_event
 from felan_core.protocol.ids import normalise_mutation_id, uuid7_time
+from felan_core.protocol.plain import plain
 from felan_core.protocol.validate import parse_schema
 
 RowVersion = Annotated[int, Meta(ge=1, le=2**53 - 1)]
@@ -68,14 +70,15 @@ def parse_stored_request_record(value: Json) -> StoredRequestRecord:
 
 
 def parse_stored_event_row(value: Json) -> StoredEventRow:
-    """The typed row in plain JSON, of ``STORAGE_VERSION`` alone; its event is checked, and kept as JSON.
+    """The typed row in plain JSON, of ``STORAGE_VERSION`` alone; its event is checked, and
+    kept as the JSON of what was checked.
 
     Raises ``ProtocolError('invalid_request')``.
     """
     row = parse_schema(StoredEventRow, value, "row")
     _require_version(value)
-    parse_session_event(row.event)
-    return row
+    event: JsonObject = msgspec.to_builtins(parse_session_event(row.event))
+    return replace(row, event=event)
 
 
 def _require_version(value: Json) -> None:
@@ -96,7 +99,11 @@ def canonical_request_payload(op: str, session: str | None, params: msgspec.Stru
     meaning: JsonObject = {"op": op, "params": msgspec.to_builtins(typed)}
     if session is not None:
         meaning["session"] = session
-    return rfc8785.dumps(meaning).decode()
+    try:
+        return rfc8785.dumps(meaning).decode()
+    except (rfc8785.CanonicalizationError, RecursionError):
+        # No parser made these parameters. The walk says what is wrong with them, and where.
+        return rfc8785.dumps(plain(meaning)).decode()
 
 
 def compare_request_payload(stored: StoredRequestRecord | None, payload: str) -> Comparison:
@@ -107,5 +114,11 @@ def compare_request_payload(stored: StoredRequestRecord | None, payload: str) ->
 
 
 def request_retain_until(mutation_id: str, admitted_at: int) -> int:
-    """Until when the record is kept: 7 days past the later of the UUID's own time and admission (ms)."""
-    return max(uuid7_time(mutation_id), admitted_at) + LIMITS.request_retain_ms
+    """Until when the record is kept: 7 days past the later of the UUID's own time and admission (session
+    protocol §8).
+
+    Instants are milliseconds since the Unix epoch. Raises ``ProtocolError('invalid_request')`` for an id that
+    is no UUIDv7.
+    """
+    own = uuid7_time(normalise_mutation_id(mutation_id))
+    return max(own, admitted_at) + LIMITS.request_retain_ms

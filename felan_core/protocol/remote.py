@@ -2,12 +2,12 @@
 host advertises (session protocol §11). The host authorises the requester, not these shapes.
 """
 
-from typing import Annotated, Any, Final, Literal, NamedTuple, Union
+from typing import Annotated, Any, Final, Literal, NamedTuple, Union, get_args
 
+import msgspec
 from msgspec import UNSET, Meta
 
 from felan_core.protocol.base import (
-    LIMITS,
     Id,
     Instant,
     Json,
@@ -17,7 +17,13 @@ from felan_core.protocol.base import (
     as_object,
 )
 from felan_core.protocol.catalogue import OPERATION_CATALOG, parse_operation_params
-from felan_core.protocol.entries import AutomationOrigin, ChannelOrigin, WebOrigin
+from felan_core.protocol.entries import (
+    AutomationOrigin,
+    AutomationSource,
+    ChannelOrigin,
+    ChannelProvider,
+    WebOrigin,
+)
 from felan_core.protocol.errors import ProtocolError, invalid
 from felan_core.protocol.operations import CreateParams
 from felan_core.protocol.plain import plain
@@ -27,7 +33,7 @@ from felan_core.protocol.validate import parse_schema
 REMOTE_FEATURES: Final = ("sessions.create.session-id", "sessions.create.instructions")
 """The features that this version knows. A host says which it has; a reader ignores the others."""
 
-REMOTE_OPERATIONS: Final = (
+RemoteName = Literal[
     "sessions.create",
     "prompt",
     "steer",
@@ -36,17 +42,11 @@ REMOTE_OPERATIONS: Final = (
     "interaction.answer",
     "ui.action",
     "close",
-)
+]
+REMOTE_OPERATIONS: Final[tuple[str, ...]] = get_args(RemoteName)
 """What can be asked of a host through a platform."""
 
-AutomationSource = Annotated[
-    str,
-    Meta(min_length=1, max_length=LIMITS.automation_source_bytes),
-]
 # (?!\n): $ also stands before a newline at the end, and the whole string must match.
-ChannelProvider = Annotated[
-    str, Meta(pattern=r"^[a-z][a-z0-9_-]*(?!\n)$", min_length=1, max_length=LIMITS.channel_provider_bytes)
-]
 SessionUuid = Annotated[str, Meta(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(?!\n)$")]
 
 
@@ -75,16 +75,7 @@ class RemoteCommandRow(Wire, frozen=True, kw_only=True):
 
     id: Id
     host: Id
-    op: Literal[
-        "sessions.create",
-        "prompt",
-        "steer",
-        "follow_up",
-        "cancel",
-        "interaction.answer",
-        "ui.action",
-        "close",
-    ]
+    op: RemoteName
     params: JsonObject
     created_at: Instant
     session: Maybe[Id] = UNSET
@@ -146,12 +137,17 @@ def parse_remote_operation(value: Json) -> RemoteOperation:
 
 
 def parse_remote_command_row(value: Json) -> RemoteCommandRow:
-    """The row in plain JSON, its provenance and its operation checked. Raises ``ProtocolError``."""
+    """The row in plain JSON, its provenance and its operation checked; ``params`` as they were checked.
+
+    Raises ``ProtocolError``: ``unsupported_operation`` for what cannot be asked remotely, else
+    ``invalid_request``.
+    """
     members = as_object(plain(value))
     if members is None:
         raise invalid("row: not an object")
-    parse_remote_operation({name: members[name] for name in ("op", "params") if name in members})
-    return parse_schema(RemoteCommandRow, members, "row")
+    command = parse_remote_operation({name: members[name] for name in ("op", "params") if name in members})
+    params: JsonObject = msgspec.to_builtins(command.params)
+    return parse_schema(RemoteCommandRow, {**members, "params": params}, "row")
 
 
 def known_features(features: list[str]) -> tuple[str, ...]:

@@ -66,6 +66,7 @@ SAYS: Final[dict[str, str]] = {
     "Hint": "null is no data.",
     "History": "No entry stands twice.",
     "ImportSource": "Exactly one member.",
+    "Interaction": f"At most {LIMITS.page_bytes} bytes, encoded.",
     "MessageEntry": f"No part stands twice; at most {LIMITS.page_bytes} bytes, encoded.",
     "MultiSelectField": "No option stands twice; min, max and the default agree with them.",
     "NoticeEntry": f"At most {LIMITS.page_bytes} bytes, encoded.",
@@ -76,12 +77,13 @@ SAYS: Final[dict[str, str]] = {
     "ProgressElement": "No action stands twice.",
     "Queue": "No item stands twice.",
     "QueuedResult": "Exactly one member.",
-    "SelectRequest": "No option stands twice; min and max agree with them.",
+    "SelectRequest": "No option stands twice; min and max, one when absent, agree with each other and them.",
     "SessionSnapshot": f"No row stands twice; {LIMITS.active_streams} streams with the completion-only ones; "
     f"{LIMITS.stream_total_bytes} bytes of their text; {LIMITS.snapshot_bytes} bytes in all.",
     "StringField": "minLength is not more than maxLength; the default is a value that could be sent.",
     "ToolEntry": f"null is no arguments; at most {LIMITS.page_bytes} bytes, encoded.",
     "ViewElement": "No column, item or action stands twice; fields are declared columns of their type; "
-    "an item's actions are declared ones of scope item.",
+    "an item's actions are declared ones of scope item; the items are not more than page.size, and do not "
+    "go past page.total.",
 }
 """What a schema cannot say about a struct that says it in code alone."""

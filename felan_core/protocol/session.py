@@ -236,7 +236,9 @@ class SessionSnapshot(Wire, frozen=True, kw_only=True):
         streams: list[StreamRef] = [*self.streams, *self.completion_only_streams]
         if len(streams) > LIMITS.active_streams:
             raise Problem(".streams", f"more than {LIMITS.active_streams} with the completion-only ones")
-        unique((f"{stream.message} {stream.id}" for stream in streams), lambda _: ".streams", "the stream")
+        # With its length before it: an id may hold any character, a blank too.
+        keys = (f"{len(stream.message)} {stream.message} {stream.id}" for stream in streams)
+        unique(keys, lambda _: ".streams", "the stream")
         total = sum(len(stream.prefix.encode()) for stream in self.streams)
         if total > LIMITS.stream_total_bytes:
             raise Problem(".streams", f"more than {LIMITS.stream_total_bytes} bytes of text together")

@@ -24,7 +24,7 @@ from felan_core.protocol.checks import (
 )
 from felan_core.protocol.errors import ProtocolError, invalid
 from felan_core.protocol.plain import convert, plain
-from felan_core.protocol.problems import Problem
+from felan_core.protocol.problems import Problem, said
 from felan_core.protocol.scan import has_long_number, is_plain, nests_deeper, outside_strings
 
 T = TypeVar("T")
@@ -292,4 +292,4 @@ def is_utf8(line: bytes) -> bool:
 
 def refusal(problem: Problem, where: str) -> ProtocolError:
     """The error of the wire for a broken rule, with the whole path."""
-    return invalid(f"{(where + problem.where).removeprefix('.') or 'value'}: {problem.rule}")
+    return invalid(said(where + problem.where, problem.rule))

@@ -94,6 +94,8 @@ class AcpBackend:
         self._running = True
         try:
             stop = await life.prompt(await self._blocks(life, turn))
+            if (refusal := life.updates.compactions.refusal) is not None:
+                raise refusal
         finally:
             self._running = False
             self._notes += life.asking.take_notes()
@@ -106,11 +108,14 @@ class AcpBackend:
     async def _blocks(self, life: Life, turn: Turn) -> list[JsonObject]:
         blocks: list[JsonObject] = [{"type": "text", "text": turn.text}]
         word = turn.text.split(maxsplit=1)[0] if turn.text.strip() else ""
-        if not (word.startswith("/") and word[1:] in life.updates.commands):
+        command = word.startswith("/") and word[1:] in life.updates.commands
+        life.updates.compactions.begin_turn(command=command)
+        if not command:
             # A command of the agent is found at the very start of the prompt and takes all of it for its
             # arguments, so what is for the agent alone waits for the next prompt.
             notes, self._notes = self._notes, ""
-            if before := "\n\n".join(text for text in (turn.context, notes) if text):
+            told = life.updates.compactions.take_told()
+            if before := "\n\n".join(text for text in (told, turn.context, notes) if text):
                 blocks.insert(0, {"type": "text", "text": before})
         if turn.images and not schema.offers(life.capabilities, "promptCapabilities", "image"):
             await self._session.notice("warning", f"{life.name} takes no images", "It got your text alone.")

@@ -55,6 +55,7 @@ class Life:
         self._over = asyncio.Event()
         self._awaited = True
         """Whether a start or a turn runs, which then says itself how the agent ended."""
+        self._in_turn = False
         self._mourning: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
         self._epitaph: AgentGone | None = None
@@ -166,7 +167,7 @@ class Life:
 
     def begin_turn(self) -> None:
         """From now on ``cancel`` is for this turn."""
-        self._awaited = True
+        self._awaited = self._in_turn = True
         self._tools.turn += 1
         self.cancelled = False
 
@@ -204,7 +205,7 @@ class Life:
             else:
                 await self.asking.settle(GONE if self.over else "the turn is over")
                 await self.updates.end_turn(ending)
-            self.cancelled = False
+            self.cancelled = self._in_turn = False
             self.at_rest()
 
     def cancel(self) -> None:
@@ -246,6 +247,11 @@ class Life:
                 self._early.append((session, update))
         elif session == self.agent_session:
             await self.updates.take(update, replay=self._replaying)
+            if self.updates.compactions.refusal is not None:
+                if self._in_turn:
+                    self.cancel()
+                else:
+                    await self.updates.compactions.complain()
 
     async def requested(self, method: str, params: JsonObject) -> Answering:
         match method:

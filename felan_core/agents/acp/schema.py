@@ -16,7 +16,7 @@ CLIENT_CAPABILITIES: Final[JsonObject] = {
     "fs": {"readTextFile": False, "writeTextFile": False},
     "terminal": False,
     "elicitation": {"form": {}},
-    "session": {"configOptions": {"boolean": {}}, "notices": {}},
+    "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
 }
 
 PARSE_ERROR: Final = -32700

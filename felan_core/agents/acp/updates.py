@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from felan_core.agents.acp import schema
 from felan_core.agents.acp.clip import clip, label, long_text
+from felan_core.agents.acp.compaction import Compactions
 from felan_core.agents.acp.tools import Ending, ToolBook, ToolCall
 from felan_core.agents.backend import Session, Tone
 from felan_core.protocol.base import LIMITS, UNSET, Json, JsonObject
@@ -21,6 +22,8 @@ HISTORY: Final = frozenset(
         "tool_call",
         "tool_call_update",
         "plan",
+        "compaction_update",
+        "compaction_summary_chunk",
     }
 )
 """What an agent replays of earlier turns when a session is loaded. The transcript has it already."""
@@ -33,6 +36,7 @@ class Updates:
     def __init__(self, session: Session, tools: ToolBook) -> None:
         self._session = session
         self._tools = tools
+        self.compactions = Compactions(session)
         self._plan: list[JsonObject] = []
         self._plan_shown = False
         self.commands: frozenset[str] = frozenset()
@@ -47,6 +51,8 @@ class Updates:
             "session_info_update": self._info_update,
             "usage_update": self._usage_update,
             "notice": self._notice,
+            "compaction_update": self.compactions.update,
+            "compaction_summary_chunk": self.compactions.chunk,
         }
 
     async def take(self, update: JsonObject, *, replay: bool = False) -> None:

@@ -11,8 +11,18 @@ from felan_core.agents.backend import AgentError, ProcessEnd, Withdrawn
 from felan_core.agents.rehearsal.asking import ALWAYS, REJECT, may_do
 from felan_core.agents.rehearsal.folder import FileChanged, FileRefused
 from felan_core.agents.rehearsal.play import Play, firmly
-from felan_core.agents.rehearsal.steps import Append, ChangeStep, Delete, Edit, Publish, Read, Run, Write
-from felan_core.agents.rehearsal.words import last_line, one_line
+from felan_core.agents.rehearsal.steps import (
+    Append,
+    ChangeStep,
+    Compact,
+    Delete,
+    Edit,
+    Publish,
+    Read,
+    Run,
+    Write,
+)
+from felan_core.agents.rehearsal.words import last_line, one_line, pointer_told
 from felan_core.protocol.base import UNSET, given
 from felan_core.protocol.entries import ToolDiff, ToolProcess, ToolText
 from felan_core.protocol.interactions import Answer, ApprovalAnswer, ApprovalRequest, DiffSubject
@@ -116,6 +126,16 @@ async def publish(play: Play, step: Publish) -> None:
         play.bind(step.into, "failed", reason=error.message)
     else:
         play.bind(step.into, "done")
+
+
+async def compact(play: Play, step: Compact) -> None:
+    """Forget what earlier steps bound, and learn what the host tells then."""
+    summary = play.fill(step.summary)
+    await play.voice.finish()
+    await play.session.compacting(step.trigger)
+    play.forget()
+    told = await play.session.compacted(summary)
+    play.bind(step.into, "done", **pointer_told(told))
 
 
 def _plan(play: Play, step: ChangeStep, path: str) -> DiffSubject:

@@ -10,6 +10,7 @@ from felan_core.agents.rehearsal.showing import element_of, progress_of
 from felan_core.agents.rehearsal.steps import (
     Append,
     Approval,
+    Compact,
     Confirm,
     Crash,
     Delete,
@@ -68,6 +69,8 @@ async def perform(play: Play) -> str | None:
             await acting.run(play, step)
         case Publish() as step:
             await acting.publish(play, step)
+        case Compact() as step:
+            await acting.compact(play, step)
         case Approval() | Confirm() | Select() | Input() | FormStep() as step:
             await _question(play, step)
         case Status() | Document() | View() as step:

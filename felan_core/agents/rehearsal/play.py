@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from felan_core.agents.backend import AgentError, Session, ToolPatch, Withdrawn
+from felan_core.agents.rehearsal.check import BUILT_IN
 from felan_core.agents.rehearsal.folder import Folder
 from felan_core.agents.rehearsal.load import Scenario
 from felan_core.agents.rehearsal.memory import Memory, Place
@@ -136,6 +137,10 @@ class Play:
             del self.variables[old]
         self.variables[name] = value
         self.variables.update({f"{name}.{member}": text for member, text in more.items()})
+
+    def forget(self) -> None:
+        """Keep of the variables what every scenario has."""
+        self.variables = {name: value for name, value in self.variables.items() if name in BUILT_IN}
 
     # Steering
 

@@ -134,6 +134,17 @@ class Publish(Step, tag="publish", frozen=True, kw_only=True):
     into: Name | None = msgspec.field(default=None, name="as")
 
 
+class Compact(Step, tag="compact", frozen=True, kw_only=True):
+    """Compacts what the agent knows: what earlier steps bound is forgotten, and what the host then tells is
+    all that is left. ``summary`` is for the person. Binds ``done``, and ``.status``, ``.revision``, ``.mode``
+    and ``.text`` of the task pointer as it was told.
+    """
+
+    trigger: Literal["manual", "auto"] = "auto"
+    summary: Text = ""
+    into: Name | None = msgspec.field(default=None, name="as")
+
+
 class Rename(Step, tag="rename", frozen=True, kw_only=True):
     """Names the session, where the person gave it no name."""
 
@@ -421,7 +432,7 @@ class Crash(Step, tag="crash", frozen=True, kw_only=True):
 
 
 AnyStep = Union[
-    Say, Think, Notice, Read, Write, Edit, Append, Delete, Run, Publish, Rename, Usage,
+    Say, Think, Notice, Read, Write, Edit, Append, Delete, Run, Publish, Compact, Rename, Usage,
     Approval, Confirm, Select, Input, FormStep, Status, Progress, Document, View, Remove,
     Part, Wait, SetVariable, If, Goto, End, Fail, Crash,
 ]  # fmt: skip

@@ -74,6 +74,22 @@ def found_at(text: str, phrases: Sequence[str]) -> tuple[int, int] | None:
     return best
 
 
+def pointer_told(context: str) -> dict[str, str]:
+    """What a context says of the task pointer: ``status``, ``revision``, ``mode`` and ``text``, each empty
+    where it is not said.
+    """
+    told = {"status": "", "revision": "", "mode": "", "text": ""}
+    names = {"status": "status", "revision": "revision", "recovery_mode": "mode"}
+    text: list[str] = []
+    for line in context.split("\n"):
+        name, colon, value = line.partition(": ")
+        if line.startswith("| "):
+            text.append(line[2:])
+        elif colon and name in names:
+            told[names[name]] = value
+    return {**told, "text": "\n".join(text)}
+
+
 def chunks(text: str, size: int) -> Iterator[str]:
     """``text`` in pieces of about ``size`` characters that end at words where there are any.
 

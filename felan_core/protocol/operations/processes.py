@@ -12,12 +12,11 @@ from felan_core.protocol.base import (
     Cursor,
     Id,
     Maybe,
-    NonEmpty,
     Page,
     PageLimit,
     Wire,
 )
-from felan_core.protocol.operations.common import Image
+from felan_core.protocol.operations.turns import CancelParams, PromptParams
 from felan_core.protocol.problems import Problem
 from felan_core.protocol.session import ExecutionRow, ExecutionState, ProcessRow, ProcessState
 
@@ -50,16 +49,14 @@ class ExecutionReadParams(Wire, frozen=True, kw_only=True):
     limit: Maybe[PageLimit] = UNSET
 
 
-class ExecutionSteerParams(Wire, frozen=True, kw_only=True):
-    """A message into the turn of a child execution."""
+class ExecutionSteerParams(PromptParams, frozen=True, kw_only=True):
+    """A message into the turn of a child execution: as ``steer``."""
 
     execution: Id
-    text: NonEmpty
-    images: Maybe[Annotated[list[Image], Meta(max_length=LIMITS.page_entries)]] = UNSET
 
 
-class ExecutionCancelParams(Wire, frozen=True, kw_only=True):
-    """The child execution to cancel."""
+class ExecutionCancelParams(CancelParams, frozen=True, kw_only=True):
+    """The child execution to cancel: as ``cancel``."""
 
     execution: Id
 

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from felan_core.agents.backend import AgentGone, ProcessEnd, Tone, ToolPatch
+from felan_core.agents.backend import AgentError, AgentGone, CompactTrigger, ProcessEnd, Tone, ToolPatch
 from felan_core.protocol.base import LIMITS, UNSET, JsonObject, UnsetType
 from felan_core.protocol.elements import Element
 from felan_core.protocol.entries import ToolEntry
@@ -64,6 +64,7 @@ class RecordingSession:
     elements: dict[str, Element] = field(default_factory=dict)
     memory: JsonObject | None = None
     gone_with: AgentGone | None = None
+    recovery_fails: bool = False
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     # What tests ask -----------------------------------------------------------------------------------------
@@ -189,6 +190,16 @@ class RecordingSession:
 
     async def publish_pointer(self, text: str) -> None:
         raise AssertionError("an ACP agent publishes by its own means")
+
+    async def compacting(self, trigger: CompactTrigger) -> None:
+        assert trigger in get_args(CompactTrigger)
+        self._note("compacting", trigger=trigger)
+
+    async def compacted(self, summary: str = "") -> str:
+        self._note("compacted", summary=summary)
+        if self.recovery_fails:
+            raise AgentError("the task pointer cannot be read", "STATE_INVALID")
+        return f"the pointer after {len(self.named('compacted'))}"
 
     def gone(self, error: AgentGone) -> None:
         self.gone_with = error

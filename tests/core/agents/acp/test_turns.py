@@ -122,7 +122,7 @@ async def test_nothing_is_offered_that_we_do_not_do(stage: Stage) -> None:
         "fs": {"readTextFile": False, "writeTextFile": False},
         "terminal": False,
         "elicitation": {"form": {}},
-        "session": {"configOptions": {"boolean": {}}, "notices": {}},
+        "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}},
     }
     (new,) = stage.traffic.sent("session/new")
     assert new["params"] == {"cwd": stage.session.cwd, "mcpServers": []}

@@ -12,7 +12,15 @@ from typing import Any
 import msgspec
 from markdown_it import MarkdownIt
 
-from felan_core.agents.backend import AgentError, AgentGone, ProcessEnd, Tone, ToolPatch, Withdrawn
+from felan_core.agents.backend import (
+    AgentError,
+    AgentGone,
+    CompactTrigger,
+    ProcessEnd,
+    Tone,
+    ToolPatch,
+    Withdrawn,
+)
 from felan_core.protocol.base import UNSET, JsonObject
 from felan_core.protocol.elements import DocumentElement, Element
 from felan_core.protocol.entries import StreamKind
@@ -259,6 +267,16 @@ class FakeSession:
         if self.refuse_pointer:
             raise AgentError("the task pointer was not published: STALE_REVISION")
         self.pointer.append(text)
+
+    async def compacting(self, trigger: CompactTrigger) -> None:
+        await self._called("compacting", trigger)
+
+    async def compacted(self, summary: str = "") -> str:
+        await self._called("compacted", summary)
+        if self.refuse_pointer:
+            raise AgentError("the task pointer cannot be read")
+        lines = "\n".join(f"| {line}" for line in "\n".join(self.pointer[-1:]).splitlines())
+        return f"TASK_POINTER_V2\nstatus: CLEAN\nrevision: 2\nrecovery_mode: CONTINUE\n{lines}"
 
     def gone(self, error: AgentGone) -> None:
         raise AssertionError("nothing ends outside a turn")

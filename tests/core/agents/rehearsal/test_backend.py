@@ -78,7 +78,7 @@ async def test_a_scenario_of_ones_own_is_loaded_and_played(session: FakeSession,
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"scenario": "nope"}, "There is no scenario 'nope'. There are: ask, crash, edit"),
+        ({"scenario": "nope"}, "There is no scenario 'nope'. There are: ask, compact, crash"),
         ({"scenario": 3}, "rehearsal.scenario: must be"),
         ({"pace": "fast"}, "rehearsal.pace: must be"),
         ({"pace": True}, "rehearsal.pace: must be"),

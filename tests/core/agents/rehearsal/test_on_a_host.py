@@ -28,9 +28,9 @@ class Rehearsing(Stagehand):
         return RehearsalBackend(session, {"rehearsal.pace": self.pace})
 
 
-async def opened(tmp_path: Path, pace: float = 0) -> Rig:
+async def opened(tmp_path: Path, pace: float = 0, publisher: str = "") -> Rig:
     hand = Rehearsing()
-    hand.pace = pace
+    hand.pace, hand.publisher = pace, publisher
     (tmp_path / "work").mkdir(exist_ok=True)
     return await open_rig(tmp_path / "data", hand, Clock())
 
@@ -169,5 +169,21 @@ async def test_steering_reaches_the_tour(tmp_path: Path) -> None:
     await until(lambda: replica.state.run is None)
     assert "You said: “stop”. Then let me clean up and stop." in texts(replica)
     assert {one.state for one in replica.state.interactions.values()} == {"cancelled"}
+    await host.close()
+    assert host.faults == []
+
+
+async def test_after_a_compaction_all_that_is_known_is_what_the_host_told(tmp_path: Path) -> None:
+    host = await opened(tmp_path, publisher="publish-it")
+    client = await host.client()
+    replica = await host.session(client, tmp_path / "work")
+    await client.prompt(replica.state.session, "/compact mend the login test")
+    await until(lambda: replica.state.run is None and "So I go on" in texts(replica))
+    said = texts(replica)
+    assert "reads “” now" in said
+    assert "revision 2, CLEAN, recovery mode CONTINUE:" in said
+    assert "Goal: mend the login test\nNext: say what is left after the compaction" in said
+    (notice,) = [one for one in replica.state.entries if isinstance(one, NoticeEntry)]
+    assert notice.title == "The agent compacted its context"
     await host.close()
     assert host.faults == []

@@ -10,6 +10,7 @@ from felan_core.agents.rehearsal.words import (
     last_line,
     one_line,
     plain_markdown,
+    pointer_told,
     variables_of,
 )
 
@@ -53,3 +54,23 @@ def test_the_last_line_of_output_is_plain() -> None:
     assert last_line("one\n\x1b[1;32mtwo\x1b[0m \x07\n\n") == "two"
     assert last_line("") == ""
     assert one_line("a\n b\tc " + "x" * 300, 10) == "a b c xxx…"
+
+
+def test_what_a_context_says_of_the_pointer() -> None:
+    context = """UNKNOWN_RECOVERY:IO_ERROR
+TASK_POINTER_V2
+status: DIRTY
+revision: 7
+recovery_mode: MERGE_FIRST
+note: nothing: of this
+pointer_text: 20 bytes
+| Goal: one
+|\x20
+| status: none of yours"""
+    assert pointer_told(context) == {
+        "status": "DIRTY",
+        "revision": "7",
+        "mode": "MERGE_FIRST",
+        "text": "Goal: one\n\nstatus: none of yours",
+    }
+    assert set(pointer_told("").values()) == {""}
