@@ -4,6 +4,7 @@ A key is one that every terminal sends, also through tmux and SSH; Ctrl+A, B, S,
 the terminal. An action's method is ``action_<name>`` of the session screen.
 """
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from textual.binding import Binding
@@ -15,6 +16,7 @@ class Act(NamedTuple):
 
     ``first``: the screen takes the key before the widget that has the focus (a field has to leave it alone).
     ``footer``: it is named in the line of keys, by ``word``, whenever it does something.
+    ``command``: what is written in the composer to do it, without its slash; it may have no key then.
     """
 
     name: str
@@ -26,6 +28,7 @@ class Act(NamedTuple):
     first: bool = True
     footer: bool = False
     word: str = ""
+    command: str = ""
 
 
 ACTIONS: Final = (
@@ -98,6 +101,17 @@ ACTIONS: Final = (
         "the task pointer whole: its text, its history; edit, publish, clear",
         "View",
     ),
+    Act(
+        "clear",
+        "",
+        "/clear",
+        "Clear",
+        "a new session in this folder, with the same agent; this one is closed and kept",
+        "Felan",
+        footer=True,
+        word="new session",
+        command="clear",
+    ),
     Act("help", "f1", "F1", "Help", "show all keys", "Felan", footer=True, word="help"),
     Act("quit", "ctrl+d", "Ctrl+D", "Quit", "quit, when the composer is empty", "Felan"),
     Act("suspend", "ctrl+z", "Ctrl+Z", "Suspend", "back to the shell; fg comes back", "Felan"),
@@ -126,7 +140,7 @@ FURTHER: Final = (
     Key("Composer", "↑ ↓", "at the first and last line: the history of this folder", "up,down"),
     Key("Composer", "Tab", "complete a command", "tab"),
     Key("Composer", "! command", "run a shell command as a process of the session"),
-    Key("Composer", "/", "list the agent's commands"),
+    Key("Composer", "/", "list the commands: Felan's own, and the agent's"),
     Key("Card", "1-9", "choose, in the order shown; nothing is taken in the first half second"),
     Key("Card", "↑ ↓ Enter", "choose by the arrows; Space marks where several can be chosen"),
     Key("Card", "w", "reject and say why", "w"),
@@ -153,4 +167,22 @@ def bindings() -> list[Binding]:
     return [
         Binding(act.keys, act.name, act.title, show=act.footer, priority=act.first, id=f"felan.{act.name}")
         for act in ACTIONS
+        if act.keys
     ]
+
+
+COMMANDS: Final = {act.command: act for act in ACTIONS if act.command}
+"""Felan's own commands, by what is written. They go before an agent's of the same name."""
+
+
+def commands_with(agents: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """All commands that the composer lists, each (name, what it does): Felan's own, then the agent's."""
+    own = [(act.command, act.help) for act in COMMANDS.values()]
+    return own + [(name, about) for name, about in agents if name.removeprefix("/") not in COMMANDS]
+
+
+def command_of(text: str) -> tuple[Act, str] | None:
+    """The own command that a message is, and what is written after it; None where it is none."""
+    word, _, rest = text.strip().partition(" ")
+    act = COMMANDS.get(word[1:]) if word.startswith("/") else None
+    return None if act is None else (act, rest.strip())

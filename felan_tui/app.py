@@ -35,6 +35,7 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)
 PARTS: Final = (
     "felan_tui.session.link",
     "felan_tui.session.parts",
+    "felan_tui.session.clearing",
     "markdown_it",
     "pygments.lexers",
     "pygments.lexers.python",

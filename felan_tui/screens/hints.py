@@ -21,11 +21,11 @@ def _hint(name: str, *, urgent: bool = False) -> KeyHint:
     return KeyHint(_NAMED[name].shown, _NAMED[name].word, urgent)
 
 
-def key_hints(*, asks: bool, away: bool, side: bool) -> list[KeyHint]:
+def key_hints(*, asks: bool, away: bool, side: bool, clears: bool) -> list[KeyHint]:
     """What can be pressed now, the most needed first.
 
     ``asks``: a question waits that no running turn tells of; ``away``: the focus is not in the composer;
-    ``side``: there is something for the side pane.
+    ``side``: there is something for the side pane; ``clears``: there is something to begin anew from.
     """
     hints = [_hint("go_to_card", urgent=True)] if asks else []
     if away:
@@ -33,4 +33,5 @@ def key_hints(*, asks: bool, away: bool, side: bool) -> list[KeyHint]:
     hints.append(_hint("help"))
     if side:
         hints.append(_hint("toggle_side"))
-    return [*hints, _hint("toggle_panel"), _hint("focus_transcript"), KeyHint("Ctrl+P", "all actions")]
+    hints += [_hint("toggle_panel"), _hint("focus_transcript"), KeyHint("Ctrl+P", "all actions")]
+    return [*hints, _hint("clear")] if clears else hints

@@ -1,4 +1,4 @@
-"""The question before a quit that would end something: stay, or stop it and go."""
+"""The questions before something that would end other things: stay, or let them end and go on."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -11,20 +11,24 @@ from textual.screen import ModalScreen
 from felan_tui.text.widgets import Line
 
 
-class QuitScreen(ModalScreen[bool]):
-    """Dismissed with True to quit. ``reasons`` say what would end, a line each."""
+class EndingScreen(ModalScreen[bool]):
+    """Dismissed with True to go on. ``reasons`` say what would end, a line each."""
 
     DEFAULT_CSS = """
-    QuitScreen { align: center middle; }
-    QuitScreen > Vertical {
+    EndingScreen { align: center middle; }
+    EndingScreen > Vertical {
         width: 64; max-width: 95%; height: auto; padding: 1 2; background: $surface; border: round $warning;
     }
-    QuitScreen Line { width: 1fr; }
+    EndingScreen Line { width: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("1,escape,s", "stay", "Stay"),
-        Binding("2,q", "go", "Stop them and quit"),
+        Binding("2", "go", "Go on"),
     ]
+    QUESTION: ClassVar = ""
+    OPTIONS: ClassVar = ""
+    AFTER: ClassVar = ""
+    """What can still be done then."""
 
     def __init__(self, reasons: Sequence[str]) -> None:
         super().__init__()
@@ -33,10 +37,10 @@ class QuitScreen(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         with Vertical():
             yield Line(
-                ("Quit now?\n\n", "bold"),
+                (f"{self.QUESTION}\n\n", "bold"),
                 *(f"• {reason}\n" for reason in self._reasons),
-                ("\n[1] stay   [2] stop them and quit", "bold $text-accent"),
-                ("\n\n`felan -c` brings the session back.", "$text-muted"),
+                (f"\n{self.OPTIONS}", "bold $text-accent"),
+                (f"\n\n{self.AFTER}", "$text-muted"),
             )
 
     def action_stay(self) -> None:
@@ -44,3 +48,21 @@ class QuitScreen(ModalScreen[bool]):
 
     def action_go(self) -> None:
         self.dismiss(True)
+
+
+class QuitScreen(EndingScreen):
+    """Before a quit."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "go", "Stop them and quit")]
+    QUESTION = "Quit now?"
+    OPTIONS = "[1] stay   [2] stop them and quit"
+    AFTER = "`felan -c` brings the session back."
+
+
+class ClearScreen(EndingScreen):
+    """Before a new session takes the place of this one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("c", "go", "End them and clear")]
+    QUESTION = "Clear now?"
+    OPTIONS = "[1] stay   [2] end them and clear"
+    AFTER = "This session is closed and kept, with its task pointer."

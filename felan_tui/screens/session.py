@@ -5,6 +5,7 @@ It is there before the host is. What is sent before the session is attached wait
 
 import time
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,7 +15,7 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.message import Message
 
-from felan_tui.actions import bindings
+from felan_tui.actions import bindings, command_of
 from felan_tui.bars import HeaderLine, PointerBar, QueueLines
 from felan_tui.bars.keys import KeyHint, KeyLine
 from felan_tui.composer import Composer, Draft
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from felan_tui.transcript.view import TranscriptView
 
 QUIT_SECONDS = 2.0
+NOT_YET = "The session is not there yet; try again in a moment."
 
 
 def _raise(error: Exception) -> None:
@@ -84,13 +86,23 @@ class SessionScreen(Stage):
             return  # the app is ending
         parts = Parts(self, link)
         await parts.build()
+        self.take_up(parts)
+
+    def take_up(self, parts: "Parts") -> None:
+        """Show this session, and send what was written meanwhile."""
         self._parts = parts
         parts.all()
         unsent, self._unsent = self._unsent, []
         if self._start.prompt:
             unsent.insert(0, Draft(self._start.prompt))
+            self._start = replace(self._start, prompt=None)
         for number, draft in enumerate(unsent):
             self._send(draft.expanded, draft, follow_up=number > 0)
+
+    def lay_aside(self) -> "Parts | None":
+        """From now on what is sent waits, until a session is shown again."""
+        parts, self._parts = self._parts, None
+        return parts
 
     def changed(self, change: "Change") -> None:
         """The replica took a frame."""
@@ -142,6 +154,7 @@ class SessionScreen(Stage):
             asks=parts is not None and parts.can_answer and link is not None and link.state.run is None,
             away=self.focused is not None and self.focused is not self.query_one(Composer).area,
             side=parts is not None and parts.has_side,
+            clears=parts is not None and not parts.welcomes,
         )
 
     def _ask(
@@ -175,12 +188,18 @@ class SessionScreen(Stage):
     # --- the composer ---
 
     @on(Composer.Submitted)
-    def _on_submitted(self, event: Composer.Submitted) -> None:
-        self._send(event.text, event.draft)
-
     @on(Composer.FollowUp)
-    def _on_follow_up(self, event: Composer.FollowUp) -> None:
-        self._send(event.text, event.draft, follow_up=True)
+    def _on_written(self, event: Composer.Submitted | Composer.FollowUp) -> None:
+        own = command_of(event.text)
+        if own is None:
+            self._send(event.text, event.draft, follow_up=isinstance(event, Composer.FollowUp))
+            return
+        act, rest = own
+        if rest:
+            self.query_one(Composer).restore(event.draft)
+            self.say(f"/{act.command} takes no words after it; not done.", "warning")
+        else:
+            getattr(self, f"action_{act.name}")()
 
     def _send(self, text: str, draft: Draft, *, follow_up: bool = False) -> None:
         """Send what was written. ``draft`` comes back when it cannot be sent."""
@@ -205,7 +224,7 @@ class SessionScreen(Stage):
         link, parts = self._link, self._parts
         if link is None or parts is None:
             self.query_one(Composer).restore(event.draft)
-            self.say("The session is not there yet; try again in a moment.", "warning")
+            self.say(NOT_YET, "warning")
             return
 
         composer = self.query_one(Composer)
@@ -451,12 +470,21 @@ class SessionScreen(Stage):
     def action_pointer(self) -> None:
         """The task pointer whole, over the session."""
         if self._parts is None:
-            self.say("The session is not there yet; try again in a moment.")
+            self.say(NOT_YET)
             return
         from felan_tui.screens.pointer import PointerScreen
 
         if not isinstance(self.home.screen, PointerScreen):
             self.home.push_screen(PointerScreen(self._parts.pointer))
+
+    def action_clear(self) -> None:
+        """A new session in the place of this one."""
+        if self._parts is None:
+            self.say(NOT_YET)
+            return
+        from felan_tui.session.clearing import ask_first
+
+        ask_first(self, self._parts)
 
     def action_help(self) -> None:
         from felan_tui.screens.help import HelpScreen

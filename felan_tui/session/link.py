@@ -1,6 +1,7 @@
 """SessionLink: the screen's hold on one session. It opens the connection, and does what the person asks."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Literal, NamedTuple, Protocol
 
 from felan_core import __version__
@@ -106,6 +107,11 @@ class SessionLink:
         result = await self.client.cancel(self.id, queue=True)
         return [] if result.returned is UNSET else list(result.returned or [])
 
+    async def end(self) -> None:
+        """Close the session and follow it no more. It is kept, and its task pointer stays as it is."""
+        await self.client.close_session(self.id)
+        await self.client.detach(self.id)
+
     async def release_queue(self) -> bool:
         """Take a held queue up again. False when it is not held."""
         held = self.state.presentation.get("felan.queue")
@@ -187,6 +193,22 @@ async def connect(
     client = HostClient(host.connect(), info, on_lost=on_lost, on_resync=lambda _: on_resync())
     await client.connect()
     return client
+
+
+async def begin_anew(
+    client: HostClient, old: SessionLink, on_change: Callable[[Change], None]
+) -> SessionLink:
+    """A session that takes the place of ``old``: the same folder, the same agent; attached. ``old`` is as it
+    was. Where the new one cannot be attached it is closed again.
+    """
+    extensions: dict[str, Any] = {"felan.clears": old.id}
+    created = await client.sessions_create(op.CreateParams(cwd=old.state.header.cwd, extensions=extensions))
+    try:
+        return SessionLink(client, await client.attach(created.session, on_change=on_change))
+    except ProtocolError:
+        with suppress(*Refusal):
+            await client.close_session(created.session)
+        raise
 
 
 async def last_session(client: HostClient, cwd: str) -> SessionRow | None:

@@ -6,6 +6,8 @@ Changes are collected and drawn at most once a frame; text goes to the transcrip
 import time
 from typing import Literal
 
+from textual.timer import Timer
+
 from felan_core.client.replica import Change
 from felan_core.protocol.base import UNSET
 from felan_core.protocol.elements import StatusElement, ViewElement
@@ -23,6 +25,7 @@ from felan_core.protocol.events import (
     SessionUpdated,
 )
 from felan_core.protocol.reducer import OPEN_STATES
+from felan_tui.actions import commands_with
 from felan_tui.bars import HeaderLine, PointerBar, QueueLines
 from felan_tui.bars.keys import KeyLine
 from felan_tui.cards.card import Surroundings
@@ -77,6 +80,8 @@ class Parts:
         self._side_closed = False
         self._welcomes = True
         self._known_waiting: set[str] = set()
+        self._ticking: Timer | None = None
+        self._gone = False
 
     async def build(self) -> None:
         """Put up the widgets that only an attached session needs, and show all of it."""
@@ -86,7 +91,19 @@ class Parts:
             await left.mount(self.cards, self._above)
             await self._screen.query_one("#middle").mount(self._side)
         self.all()
-        self._screen.set_interval(1.0, self._feed.tick)
+        self._ticking = self._screen.set_interval(1.0, self._feed.tick)
+
+    async def take_away(self) -> None:
+        """Take the widgets down: another session is to be shown in their place."""
+        self._gone = True
+        if self._ticking is not None:
+            self._ticking.stop()
+        self._screen.remove_class("-side", "-zoomed")
+        self._screen.query_one("#new-below").display = False
+        self._screen.query_one(KeyLine).ended("completed")
+        widgets = [self.view, self.cards, self._above, self._side]
+        for widget in [*widgets, *([self._panel] if self._panel is not None else [])]:
+            await widget.remove()
 
     def all(self) -> None:
         """Show everything anew: after attaching, and after a fresh snapshot."""
@@ -126,6 +143,11 @@ class Parts:
         return self.cards.waiting > 0
 
     @property
+    def welcomes(self) -> bool:
+        """Whether there is nothing to read yet."""
+        return self._welcomes
+
+    @property
     def has_side(self) -> bool:
         """Whether there is something for the side pane."""
         return bool(self._side.shown)
@@ -140,12 +162,14 @@ class Parts:
 
     def _touch(self, parts: frozenset[str]) -> None:
         self._dirty |= parts
-        if self._dirty and not self._waiting:
+        if self._dirty and not self._waiting and not self._gone:
             self._waiting = True
             self._screen.set_timer(FRAME, self._draw)
 
     async def _draw(self) -> None:
         self._waiting = False
+        if self._gone:
+            return
         dirty, self._dirty = self._dirty, set()
         state = self.link.state
         if "header" in dirty:
@@ -168,7 +192,8 @@ class Parts:
         if "composer" in dirty:
             composer = self._screen.query_one(Composer)
             composer.enter_verb = self.link.verb
-            composer.set_commands([(one.name, one.description or "") for one in state.catalogue.commands])
+            agents = ((one.name, one.description or "") for one in state.catalogue.commands)
+            composer.set_commands(commands_with(agents))
         self.draw_keys()
 
     def draw_keys(self) -> None:
@@ -179,7 +204,7 @@ class Parts:
 
     def _draw_counts(self) -> None:
         state, bar = self.link.state, self._screen.query_one(PointerBar)
-        running = sum(row.state == "running" for row in state.processes.values())
+        running = self._running
         waiting = sum(one.state in OPEN_STATES for one in state.interactions.values())
         bar.show_counts(processes=running, waiting=waiting)
         if self._lost:
@@ -319,12 +344,34 @@ class Parts:
             if not self._lost:
                 self._screen.say(f"Older history was not fetched: {words(error)}", "error")
 
+    def what_a_clear_ends(self) -> list[str]:
+        """What would end with this session, a line each. What is queued comes back into the composer."""
+        state = self.link.state
+        reasons = self._unpublished()
+        if self._lost:
+            return reasons
+        if state.run is not None:
+            reasons.append("a turn is running; it is cancelled")
+        if asked := sum(one.state in OPEN_STATES for one in state.interactions.values()):
+            reasons.append(f"{_count(asked, 'question')} would be withdrawn")
+        if queued := len(state.queue.items):
+            reasons.append(f"{_count(queued, 'queued message')}: back into the composer")
+        if running := self._running:
+            reasons.append(f"{_count(running, 'process', 'processes')} would be stopped")
+        return reasons
+
+    def _unpublished(self) -> list[str]:
+        draft = self.pointer.draft
+        return [] if draft is None else ["what you wrote into the task pointer is not published"]
+
+    @property
+    def _running(self) -> int:
+        return sum(row.state == "running" for row in self.link.state.processes.values())
+
     def what_would_end(self) -> list[str]:
         """What a quit would stop, a line each."""
         state = self.link.state
-        reasons: list[str] = []
-        if self.pointer.draft is not None:
-            reasons.append("what you wrote into the task pointer is not published")
+        reasons = self._unpublished()
         if self._lost:
             return reasons
         if state.run is not None:
@@ -335,8 +382,7 @@ class Parts:
             reasons.append(f"{_count(kept, 'question')} still answerable for 30 minutes")
         if len(open_ones) > kept:
             reasons.append(f"{_count(len(open_ones) - kept, 'question')} would be cancelled")
-        running = sum(row.state == "running" for row in state.processes.values())
-        if running:
+        if running := self._running:
             reasons.append(f"{_count(running, 'process', 'processes')} would be stopped")
         return reasons
 

@@ -39,8 +39,10 @@ class Stage:
             self.session, command, environ={**os.environ, **environ}, times=times, trace=self.traffic
         )
 
-    def scripted(self, name: str, times: Times = QUICK, words: Sequence[str] = ()) -> AcpBackend:
-        agent = [sys.executable, "-S", "-E", str(HARNESS / "scripted.py"), name, *words]
+    def scripted(
+        self, name: str, times: Times = QUICK, words: Sequence[str] = (), file: str = "scripted.py"
+    ) -> AcpBackend:
+        agent = [sys.executable, "-S", "-E", str(HARNESS / file), name, *words]
         self.put_up(shlex.join(agent), times)
         return self.backend
 

@@ -8,10 +8,16 @@ from felan_core.agents.backend import AgentError, Turn
 from tests.core.agents.acp.conftest import Stage
 
 
+async def compacting(stage: Stage, name: str) -> None:
+    stage.scripted(name, file="compacting.py")
+    assert await stage.backend.start(None)
+
+
 async def test_a_compaction_is_raised_before_and_after_and_told_once_with_the_next_prompt(
     stage: Stage,
 ) -> None:
-    await stage.play("compacts")
+    await compacting(stage, "compacts")
+    await stage.take_turn()
     raised = [call for call in stage.session.calls if call.name in ("compacting", "compacted")]
     assert [(call.name, *call.values.values()) for call in raised] == [
         ("compacting", "auto"),
@@ -23,7 +29,8 @@ async def test_a_compaction_is_raised_before_and_after_and_told_once_with_the_ne
 
 
 async def test_every_way_in_which_a_compaction_can_go(stage: Stage) -> None:
-    await stage.play("compacts")
+    await compacting(stage, "compacts")
+    await stage.take_turn()
     for _ in range(3):
         await stage.take_turn()
     assert len(stage.session.named("compacting")) == 4
@@ -37,8 +44,7 @@ async def test_every_way_in_which_a_compaction_can_go(stage: Stage) -> None:
 
 
 async def test_a_compaction_in_a_command_of_the_agent_was_asked_for(stage: Stage) -> None:
-    stage.scripted("compacts")
-    await stage.backend.start(None)
+    await compacting(stage, "compacts")
     await stage.session.until(lambda: stage.session.named("offer"))
     await stage.take_turn("/compact keep the names")
     assert [call.trigger for call in stage.session.named("compacting")] == ["manual"]
@@ -52,8 +58,7 @@ async def test_a_compaction_in_a_command_of_the_agent_was_asked_for(stage: Stage
 
 
 async def test_a_turn_ends_where_the_pointer_cannot_be_read_after_a_compaction(stage: Stage) -> None:
-    stage.scripted("compacts_at_once")
-    await stage.backend.start(None)
+    await compacting(stage, "compacts_at_once")
     stage.session.recovery_fails = True
     with pytest.raises(AgentError, match="cannot be read") as caught:
         await stage.take_turn()
