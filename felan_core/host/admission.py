@@ -29,6 +29,7 @@ from felan_core.protocol import (
 from felan_core.protocol.base import JsonObject
 from felan_core.protocol.errors import invalid
 from felan_core.protocol.framing import encode_frame
+from felan_core.protocol.records import check_request_capacity
 from felan_core.store.errors import AlreadyReserved, StoreError
 from felan_core.store.store import Store
 
@@ -112,7 +113,8 @@ class Admission:
         if connection.in_flight >= LIMITS.in_flight_requests:
             raise ProtocolError("busy", "too many requests without a reply", retryable=True)
         if record is not None:
-            await self._check_capacity(operation.durability, session)
+            of_session, of_namespace = await self._store.request_counts(session)
+            check_request_capacity(operation.durability, in_session=of_session, in_namespace=of_namespace)
             if record.id in self._running:
                 # Another connection sent the same meanwhile.
                 return await self._known(connection, request.id, record)
@@ -148,13 +150,6 @@ class Admission:
             connection.outbox.reply(encode_frame({**reply, "re": re}))
 
         return replay()
-
-    async def _check_capacity(self, durability: str, session: str | None) -> None:
-        of_session, of_namespace = await self._store.request_counts(session)
-        reserved = 0 if durability == "control" else LIMITS.reserved_control_slots
-        full = of_namespace >= LIMITS.requests_per_namespace - reserved
-        if full or (durability != "control" and session and of_session >= LIMITS.requests_per_session):
-            raise ProtocolError("request_capacity", "no room for another request record", retryable=True)
 
     async def _perform(self, call: Call) -> None:
         reply: JsonObject

@@ -21,8 +21,8 @@ from felan_core.protocol.base import (
     Revision,
     Wire,
 )
-from felan_core.protocol.catalogue import parse_operation_params
-from felan_core.protocol.errors import invalid
+from felan_core.protocol.catalogue import Durability, parse_operation_params
+from felan_core.protocol.errors import ProtocolError, invalid
 from felan_core.protocol.events import parse_session_event
 from felan_core.protocol.ids import normalise_mutation_id, uuid7_time
 from felan_core.protocol.plain import plain
@@ -64,7 +64,11 @@ def parse_stored_request_record(value: Json) -> StoredRequestRecord:
     """
     record = parse_schema(StoredRequestRecord, value, "row")
     _require_version(value)
-    if normalise_mutation_id(record.id) != record.id:
+    try:
+        normal = normalise_mutation_id(record.id) == record.id
+    except ProtocolError as error:
+        raise invalid(f"row.{error.message}") from None
+    if not normal:
         raise invalid("row.id: must be lower-case")
     return record
 
@@ -77,7 +81,10 @@ def parse_stored_event_row(value: Json) -> StoredEventRow:
     """
     row = parse_schema(StoredEventRow, value, "row")
     _require_version(value)
-    event: JsonObject = msgspec.to_builtins(parse_session_event(row.event))
+    try:
+        event: JsonObject = msgspec.to_builtins(parse_session_event(row.event))
+    except ProtocolError as error:
+        raise invalid(f"row.{error.message}") from None
     return replace(row, event=event)
 
 
@@ -122,3 +129,16 @@ def request_retain_until(mutation_id: str, admitted_at: int) -> int:
     """
     own = uuid7_time(normalise_mutation_id(mutation_id))
     return max(own, admitted_at) + LIMITS.request_retain_ms
+
+
+def check_request_capacity(durability: Durability, *, in_session: int, in_namespace: int) -> None:
+    """Whether one more request record may be reserved, beside those that are retained (session protocol §1).
+
+    An ordinary request leaves ``reservedControlSlots`` of the namespace free, and counts against its session;
+    a control request may use them, and no session holds it back: it must stay possible to cancel and close.
+    Raises ``ProtocolError('request_capacity')``; nothing is ever evicted to make room.
+    """
+    control = durability == "control"
+    free = LIMITS.requests_per_namespace - (0 if control else LIMITS.reserved_control_slots)
+    if in_namespace >= free or (not control and in_session >= LIMITS.requests_per_session):
+        raise ProtocolError("request_capacity", "no room for another request record", retryable=True)

@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -20,7 +20,14 @@ from felan_core.protocol import (
     parse_server_frame,
 )
 from felan_core.protocol.configuration import CONFIG_OPTIONS
+from felan_core.protocol.control import ControlRequest, DaemonTarget
+from felan_core.protocol.elements import Element
+from felan_core.protocol.entries import AnyOrigin, AnyPart, AnyToolContent, Entry
+from felan_core.protocol.envelopes import Notice
 from felan_core.protocol.events import EVENT_TYPES
+from felan_core.protocol.forms import FormField
+from felan_core.protocol.interactions import InteractionRequest
+from felan_core.protocol.remote import REMOTE_OPERATIONS
 from felan_core.protocol.schemas import json_schema, operation_names, schema_names, shapes
 from tests.core.protocol.vectors import FOLDER, Vector, expanded, vectors
 
@@ -28,8 +35,23 @@ ALL: dict[str, list[Vector]] = defaultdict(list)
 for _vector in vectors():
     ALL[_vector.shape].append(_vector)
 FILES = sorted(ALL)
-ELEMENTS = ("status", "progress", "document", "view")
-FIELDS = ("string", "boolean", "number", "enum", "multi_select")
+
+
+def tags(union: Any) -> list[str]:
+    """What tells the alternatives of a union apart on the wire."""
+    return [str(shape.__struct_config__.tag) for shape in get_args(union)]
+
+
+ELEMENTS = tags(Element)
+FIELDS = tags(FormField)
+NAMED: dict[str, tuple[str, Any]] = {
+    "DaemonTarget": ("target", DaemonTarget),
+    "MessageEntry": ("part", AnyPart),
+    "Origin": ("origin", AnyOrigin),
+    "ServerEnvelope": ("notice", Notice),
+    "ToolEntry": ("content", AnyToolContent),
+}
+"""Unions whose alternatives the rules of one file name: ``§7 content diff``."""
 
 
 def verdict(vector: Vector) -> str | None:
@@ -160,6 +182,35 @@ def test_every_interaction_kind_has_vectors_on_both_sides(kind: str) -> None:
     for file in ("Interaction", "InteractionAnswer"):
         named = [one for one in ALL[file] if one.name.split(":")[0].split(",")[0].split(" ")[0] == kind]
         assert {one.accepted for one in named} == {True, False}, file
+
+
+def test_the_kinds_of_interactions_are_those_that_there_are() -> None:
+    assert list(INTERACTION_KINDS) == tags(InteractionRequest)
+
+
+@pytest.mark.parametrize("kind", tags(Entry))
+def test_every_entry_kind_has_vectors_on_both_sides(kind: str) -> None:
+    assert {one.accepted for one in ALL[f"{kind.title()}Entry"]} == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("file", "named"),
+    [(file, f"{word} {tag}") for file, (word, union) in NAMED.items() for tag in tags(union)],
+)
+def test_every_other_kind_has_vectors_on_both_sides(file: str, named: str) -> None:
+    assert {one.accepted for one in ALL[file] if one.rule.partition(" ")[2] == named} == {True, False}
+
+
+@pytest.mark.parametrize("command", get_args(ControlRequest.__annotations__["command"]))
+def test_every_control_command_has_vectors_on_both_sides(command: str) -> None:
+    named = [one for one in ALL["ControlRequest"] if one.input.get("command") == command]
+    assert {one.accepted for one in named} == {True, False}
+
+
+@pytest.mark.parametrize("name", REMOTE_OPERATIONS)
+def test_every_remote_operation_has_vectors_on_both_sides(name: str) -> None:
+    named = [one for one in ALL["RemoteOperation"] if one.input.get("op") == name]
+    assert {one.accepted for one in named} == {True, False}
 
 
 @pytest.mark.parametrize("kind", ELEMENTS)

@@ -23,6 +23,8 @@ from felan_core.protocol import (
     parse_server_envelope,
     parse_session_event,
     parse_session_snapshot,
+    parse_stored_event_row,
+    parse_stored_request_record,
     request_retain_until,
     validate_interaction_answer,
 )
@@ -33,8 +35,10 @@ from felan_core.protocol.control import (
     parse_control_response,
     parse_daemon_target,
 )
+from felan_core.protocol.entries import AnyOrigin
 from felan_core.protocol.forms import check_values
 from felan_core.protocol.interactions import FormRequest
+from felan_core.protocol.records import check_request_capacity
 from felan_core.protocol.remote import parse_remote_command_row, parse_remote_operation
 from felan_core.protocol.schemas import shapes
 from felan_core.protocol.streams import ActiveStream, StreamPosition
@@ -145,22 +149,19 @@ def _admission(value: Any, vector: Vector) -> Any:
     """The numbers that a host counts: how many there are, and one more."""
     limits = msgspec.to_builtins(LIMITS)
     counted, held = value["counted"], value["held"]
-    if counted == "requestsPerNamespace":
-        reserved = 0 if value["durability"] == "control" else limits["reservedControlSlots"]
-        full, code = limits[counted] - reserved, "request_capacity"
-    else:
-        full = limits[counted]
-        code = {
-            "inFlightRequests": "busy",
-            "requestsPerSession": "request_capacity",
-            "unsentBytes": "resync_required",
-            "deferredMs": "expired",
-        }[counted]
+    if counted in ("requestsPerNamespace", "requestsPerSession"):
+        of_session = held if counted == "requestsPerSession" else 0
+        in_namespace = held if counted == "requestsPerNamespace" else of_session
+        check_request_capacity(value["durability"], in_session=of_session, in_namespace=in_namespace)
+        return held + value["more"]
+    full = limits[counted]
+    code = {"inFlightRequests": "busy", "unsentBytes": "resync_required", "deferredMs": "expired"}[counted]
     if held + value["more"] > full:
         raise ProtocolError(code, f"{counted}: at most {full}")
     return held + value["more"]
 
 
+_ORIGIN: Any = AnyOrigin
 _READERS: dict[str, Reader] = {
     "Admission": _admission,
     "BootstrapHello": lambda value, _: parse_bootstrap_hello(value),
@@ -174,6 +175,7 @@ _READERS: dict[str, Reader] = {
     "InteractionAnswer": _answer,
     "JsonValue": lambda value, _: parse_json_value(value),
     "MutationId": lambda value, _: normalise_mutation_id(value),
+    "Origin": lambda value, _: parse_schema(_ORIGIN, value, ""),
     "RemoteCommandRow": lambda value, _: parse_remote_command_row(value),
     "RemoteOperation": lambda value, _: parse_remote_operation(value),
     "RequestRetention": _retained,
@@ -181,6 +183,8 @@ _READERS: dict[str, Reader] = {
     "ServerEnvelope": lambda value, vector: parse_server_envelope(value, vector.op),
     "SessionEvent": lambda value, _: parse_session_event(value),
     "SessionSnapshot": lambda value, _: parse_session_snapshot(value),
+    "StoredEventRow": lambda value, _: parse_stored_event_row(value),
+    "StoredRequestRecord": lambda value, _: parse_stored_request_record(value),
     "Stream": _stream,
     "TextDelta": _text_delta,
 }
