@@ -106,7 +106,7 @@ ACTIONS: Final = (
         "",
         "/clear",
         "Clear",
-        "a new session in this folder, with the same agent; this one is closed and kept",
+        "a new session here; this one is closed and kept",
         "Felan",
         footer=True,
         word="new session",

@@ -45,7 +45,6 @@ async def _clear(screen: "SessionScreen") -> None:
         await screen.home.pop_screen()  # what is in front shows the old session
     await parts.take_away()
     await screen.attached(link)
-    screen.say("A new session. The one before is closed and kept.")
     await _end(screen, old)
 
 
@@ -56,3 +55,5 @@ async def _end(screen: "SessionScreen", old: SessionLink) -> None:
         await old.end()
     except Refusal as error:
         screen.say(f"The session before is not closed: {words(error)}", "error")
+    else:
+        screen.say("A new session. The one before is closed and kept.")
