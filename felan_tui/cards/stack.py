@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.widget import Widget
 
 from felan_core.protocol.interactions import Interaction
 from felan_tui.cards.card import Draft, InteractionCard, Surroundings
@@ -50,16 +51,19 @@ class CardStack(VerticalScroll, can_focus=False):
         around: Surroundings | None = None,
         drafts: dict[str, Draft] | None = None,
         again: Callable[[Interaction], bool] = can_ask_again,
+        leave_to: Callable[[], Widget | None] = lambda: None,
         id: str | None = None,
     ) -> None:
         """`drafts` may be kept by the caller: what is half answered then survives the cards themselves.
 
-        `again` says which ended interactions still get a card, since they can be asked again.
+        `again` says which ended interactions still get a card, since they can be asked again. `leave_to` says
+        what has the focus in the very moment in which the card that had it ends, so that no key is lost.
         """
         super().__init__(id=id)
         self.around = around or Surroundings()
         self.drafts: dict[str, Draft] = drafts if drafts is not None else {}
         self._again = again
+        self._leave_to = leave_to
         self._cards: dict[str, InteractionCard] = {}
         self._current: str | None = None
         self._dismissed: set[str] = set()
@@ -166,7 +170,7 @@ class CardStack(VerticalScroll, can_focus=False):
         focused = self.screen.focused if self.is_attached else None
         if focused is not None and card in focused.ancestors_with_self:
             # Before the card is hidden: else the focus would fall to the next card by itself.
-            self.screen.set_focus(None)
+            self.screen.set_focus(self._leave_to())
             self.post_message(Left(card.interaction.id))
 
     def on_mount(self) -> None:

@@ -69,7 +69,9 @@ class Parts:
         self._screen = screen
         self.view = SessionTranscript()
         self._feed = Feed(self.view, link.replica, me=NAME)
-        self.cards = CardStack(around=Surroundings(me=link.me, key=CARD_KEY))
+        self.cards = CardStack(
+            around=Surroundings(me=link.me, key=CARD_KEY), leave_to=lambda: screen.query_one(Composer).area
+        )
         self._above = ElementArea("above", "transcript")
         self._side = ElementArea("side", id="side", render_markdown=drawn_document(screen))
         self.pointer = PointerDesk(link.act, now=lambda: time.time_ns() // 1_000_000)

@@ -87,6 +87,17 @@ class Felan(Terminal):
         self.wait(lambda _: self._looks() != before, "another look of what has the focus")
         self.settle(0.1)
 
+    def page_up_to(self, wanted: str) -> None:
+        """Page up in the transcript, one page at a time, until ``wanted`` is read."""
+        for _ in range(20):
+            if wanted in self.text():
+                return
+            before = self._top()
+            self.press("pageup")
+            self.wait(lambda _, before=before: self._top() != before, "the page above")
+            self.settle(0.1, 1.0)
+        raise AssertionError(f"{wanted!r} stands on no page:\n{self.text()}")
+
     def fill(self, *words: str) -> None:
         """Fill in a form's fields, one after the other, and press the button behind them."""
         for one in words:
@@ -95,6 +106,9 @@ class Felan(Terminal):
             self.step("enter")
         self.past(ENTER_SECONDS)
         self.press("enter")
+
+    def _top(self) -> list[str]:
+        return self.text().split("\n")[1:4]
 
     def _looks(self) -> list[tuple[str, str, bool]]:
         cells = (self.screen.buffer[y][x] for y in range(self.rows) for x in range(self.columns))

@@ -2,12 +2,14 @@ from typing import Any
 
 import msgspec
 import pytest
+from textual.app import App, ComposeResult
+from textual.widgets import Input
 
 from felan_core.protocol.interactions import Interaction, Responder
 from felan_tui.cards.card import InteractionCard
 from felan_tui.cards.messages import Answered, AskAgain, Left
-from felan_tui.cards.stack import LINGER
-from felan_tui.gallery_samples import interaction
+from felan_tui.cards.stack import LINGER, CardStack
+from felan_tui.gallery_samples import INTERACTIONS, interaction
 from tests.tui.cards.looking import SIZES, gallery, go, shows, text, told, until
 
 
@@ -16,6 +18,26 @@ def resolved(
 ) -> Interaction:
     responder = Responder(id=who, client=client)
     return msgspec.structs.replace(one, state="resolved", result=result, responder=responder, resolved_at=1)
+
+
+class Beside(App[None]):
+    """A stack that leaves the focus to a field."""
+
+    def compose(self) -> ComposeResult:
+        self.field = Input()
+        self.stack = CardStack(leave_to=lambda: self.field)
+        yield self.field
+        yield self.stack
+
+
+async def test_what_is_typed_as_a_card_ends_is_not_lost() -> None:
+    asked = INTERACTIONS["stack"][0]
+    async with (app := Beside()).run_test() as pilot:
+        app.stack.show([asked])
+        app.stack.focus_current()
+        await until(pilot, lambda: isinstance(app.focused, InteractionCard))
+        app.stack.update_interaction(resolved(asked, {"option": "no"}))
+        assert app.focused is app.field
 
 
 @pytest.mark.parametrize("size", [*SIZES, (60, 16)])
