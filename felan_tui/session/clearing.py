@@ -56,4 +56,4 @@ async def _end(screen: "SessionScreen", old: SessionLink) -> None:
     except Refusal as error:
         screen.say(f"The session before is not closed: {words(error)}", "error")
     else:
-        screen.say("A new session. The one before is closed and kept.")
+        screen.say("A new session; the one before is kept.")
