@@ -7,7 +7,7 @@ import pytest
 
 from tests.agents.fetch import program
 from tests.harness.hooks.lab import Context, Lab, claude_environment
-from tests.harness.hooks.model import HookModel
+from tests.harness.hooks.model import Call, HookModel
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
@@ -27,6 +27,7 @@ class Story:
     at: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
     published: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     sessions: dict[str, str] = field(default_factory=dict[str, str])
+    last: list[Context] = field(default_factory=list[Context])
 
     def step(self, name: str, *arguments: str) -> None:
         done = self.lab.run("-p", "--output-format", "json", *arguments)
@@ -66,6 +67,12 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         told.step("fill two", *auto, "seventh prompt")
         model.usage = 100
         told.step("auto compact", *auto, "eighth prompt")
+        note = lab.project / "note.txt"
+        note.write_text("a file to be read\n")
+        told.step("fill three", *auto, "ninth prompt")
+        model.call = Call("Read", {"file_path": str(note)}, usage=160_000)
+        told.step("compact in a turn", *auto, "tenth prompt")
+        told.last = lab.last_asked()
         yield told
 
 
@@ -80,6 +87,12 @@ def test_each_event_and_source_is_delivered(story: Story) -> None:
     ]
     assert story.events["fork"] == [("SessionStart", "fork"), prompt]
     assert ("SessionStart", "clear") in story.events["clear"]
+    assert story.events["compact in a turn"] == [
+        ("SessionStart", "resume"),
+        prompt,
+        ("PreCompact", "auto"),
+        ("SessionStart", "compact"),
+    ]
     assert [one for one in story.events["auto compact"] if one != prompt] == [
         ("SessionStart", "resume"),
         ("PreCompact", "auto"),
@@ -110,6 +123,12 @@ def test_the_context_reaches_the_model(story: Story) -> None:
 @pytest.mark.parametrize("after", ["after compact", "auto compact"])
 def test_the_pointer_is_there_again_after_a_compaction(story: Story, after: str) -> None:
     assert "| Next: three" in story.newest(after).text
+
+
+def test_after_a_compaction_in_a_turn_the_pointer_alone_is_before_the_model(story: Story) -> None:
+    (left,) = story.last
+    assert left.at() == (story.session, *story.at["compact in a turn"])
+    assert "| Next: three" in left.text
 
 
 def test_a_compaction_changes_nothing_and_leaves_no_trace_in_the_summarys_prompt(story: Story) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.agents.fetch import program
 from tests.harness.hooks.codex_server import CodexServer
 from tests.harness.hooks.lab import Context, Lab, codex_configuration
-from tests.harness.hooks.model import HookModel
+from tests.harness.hooks.model import Call, HookModel
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
@@ -35,6 +35,7 @@ class Story:
     sessions: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     published: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     said: dict[str, str] = field(default_factory=dict[str, str])
+    last: list[Context] = field(default_factory=list[Context])
 
     def step(self, name: str, *arguments: str) -> None:
         self.said[name] = self.lab.run("exec", *arguments).stderr
@@ -76,6 +77,10 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         told.step("fill", "resume", told.session, "fourth prompt")
         model.usage = 100
         told.step("auto compact", "resume", told.session, "fifth prompt")
+        plan = {"plan": [{"step": "one", "status": "in_progress"}]}
+        model.call = Call("update_plan", plan, usage=5000)
+        told.step("compact in a turn", "resume", told.session, "a prompt and a plan")
+        told.last = lab.last_asked()
         codex_configuration(lab, trusted=True)
         _screen(told)
         yield told
@@ -128,6 +133,12 @@ def test_each_event_and_source_is_delivered(story: Story) -> None:
     assert sorted(story.events["auto compact"]) == sorted(
         [("PreCompact", "auto"), ("SessionStart", "resume"), ("SessionStart", "compact"), PROMPT]
     )
+    assert story.events["compact in a turn"] == [
+        ("SessionStart", "resume"),
+        PROMPT,
+        ("PreCompact", "auto"),
+        ("SessionStart", "compact"),
+    ]
     assert story.events["screen"] == [("SessionStart", "startup"), PROMPT]
     assert story.events["compact"] == [("PreCompact", "manual")]
     assert story.events["after compact"] == [("SessionStart", "compact"), PROMPT]
@@ -160,6 +171,12 @@ def test_the_context_reaches_the_model(story: Story) -> None:
 def test_the_pointer_is_there_again_after_a_compaction(story: Story) -> None:
     assert "| Next: three" in story.newest("auto compact").text
     assert "| Next: five" in story.newest("after compact", story.thread).text
+
+
+def test_after_a_compaction_in_a_turn_the_pointer_alone_is_before_the_model(story: Story) -> None:
+    (left,) = story.last
+    assert left.at() == (story.session, *story.at["compact in a turn"])
+    assert "| Next: three" in left.text
 
 
 def test_the_longest_context_arrives_whole(story: Story) -> None:

@@ -142,6 +142,16 @@ class Lab:
         self._requests = len(self.model.requests)
         return list(found.values())
 
+    def last_asked(self) -> list[Context]:
+        """The contexts in the last request that offers tools: what the model has before it then."""
+        last = next(one for one in reversed(self.model.requests) if (one.body or {}).get("tools"))
+        texts = [text for text in last.texts() if MARKER.search(text)]
+        return [
+            Context(text[start:end])
+            for text in texts
+            for start, end in pairwise([*(found.start() for found in MARKER.finditer(text)), len(text)])
+        ]
+
     def newest(self, session: str) -> Context:
         """Of the contexts since this was last asked, the session's with the highest revision."""
         found = [one for one in self.contexts() if one["session_id"] == session]

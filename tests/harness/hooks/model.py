@@ -1,7 +1,8 @@
 """A model on the loopback, enough for Claude Code and Codex to finish a turn: two dialects, no network.
 
 Every request is kept. `usage` is how many input tokens the answers claim; a large number makes an agent
-compact. No header is kept, so no key is ever written down.
+compact. `call` is what the next answer calls instead of an end. No header is kept, so no key is ever written
+down.
 """
 
 import json
@@ -38,12 +39,22 @@ class Request:
                     yield text if isinstance(text, str) else json.dumps(part)
 
 
+@dataclass(frozen=True)
+class Call:
+    """A tool call, and the input tokens that the answer with it claims."""
+
+    tool: str
+    arguments: dict[str, Json]
+    usage: int
+
+
 class HookModel(LoopbackServer):
     """Serves from `with` to its end."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
         self.usage = 100
+        self.call: Call | None = None
         model = self
 
         class Handler(_Handler):
@@ -72,12 +83,15 @@ class _Handler(LoopbackHandler):
         self.served_by.requests.append(Request(path, body))
         asked: dict[str, Json] = body if isinstance(body, dict) else {}
         usage, text = self.served_by.usage, f"ANSWER {len(self.served_by.requests)}"
+        call = self.served_by.call if asked.get("stream") and asked.get("tools") else None
+        if call is not None:
+            self.served_by.call, usage = None, call.usage
         if path.endswith("/messages/count_tokens"):
             self.answer({"input_tokens": usage})
         elif path.endswith("/messages"):
-            self._messages(asked, text, usage)
+            self._messages(asked, text, usage, call)
         elif path.endswith(("/responses", "/responses/compact")):
-            self._responses(asked, text, usage)
+            self._responses(asked, text, usage, call)
         else:
             self.answer({"error": {"type": "not_found_error", "message": "no such path"}}, 404)
 
@@ -96,7 +110,7 @@ class _Handler(LoopbackHandler):
             self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
         self.close_connection = True
 
-    def _messages(self, asked: dict[str, Json], text: str, tokens: int) -> None:
+    def _messages(self, asked: dict[str, Json], text: str, tokens: int, call: Call | None) -> None:
         usage = {"input_tokens": tokens, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
         usage["output_tokens"] = 5
         message: dict[str, Json] = {
@@ -113,20 +127,34 @@ class _Handler(LoopbackHandler):
             content = [{"type": "text", "text": text}]
             self.answer({**message, "content": content, "stop_reason": "end_turn"})
             return
-        ended = {"stop_reason": "end_turn", "stop_sequence": None}
+        ended = {"stop_reason": "end_turn" if call is None else "tool_use", "stop_sequence": None}
+        block: dict[str, Json] = {"type": "text", "text": ""}
+        delta = {"type": "text_delta", "text": text}
+        if call is not None:
+            block = {
+                "type": "tool_use",
+                "id": f"toolu_{uuid.uuid4().hex[:20]}",
+                "name": call.tool,
+                "input": {},
+            }
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(call.arguments)}
         self._stream(
             {"type": "message_start", "message": message},
-            {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+            {"type": "content_block_start", "index": 0, "content_block": block},
+            {"type": "content_block_delta", "index": 0, "delta": delta},
             {"type": "content_block_stop", "index": 0},
             {"type": "message_delta", "delta": ended, "usage": usage},
             {"type": "message_stop"},
         )
 
-    def _responses(self, asked: dict[str, Json], text: str, tokens: int) -> None:
+    def _responses(self, asked: dict[str, Json], text: str, tokens: int, call: Call | None) -> None:
         content = [{"type": "output_text", "text": text, "annotations": []}]
         item: dict[str, Json] = {"type": "message", "id": f"msg_{uuid.uuid4().hex}", "role": "assistant"}
         item |= {"status": "completed", "content": content}
+        if call is not None:
+            item = {"type": "function_call", "id": f"fc_{uuid.uuid4().hex}", "status": "completed"}
+            item |= {"call_id": f"call_{uuid.uuid4().hex}", "name": call.tool}
+            item |= {"arguments": json.dumps(call.arguments)}
         base: dict[str, Json] = {"id": f"resp_{uuid.uuid4().hex}", "object": "response"}
         base |= {"created_at": int(time.time()), "model": asked.get("model", "fake")}
         usage = {
@@ -142,10 +170,13 @@ class _Handler(LoopbackHandler):
             return
         begun = {**item, "status": "in_progress", "content": []}
         delta = {"item_id": item["id"], "output_index": 0, "content_index": 0, "delta": text}
-        self._stream(
-            {"type": "response.created", "response": {**base, "status": "in_progress", "output": []}},
+        said = (
             {"type": "response.output_item.added", "output_index": 0, "item": begun},
             {"type": "response.output_text.delta", **delta},
+        )
+        self._stream(
+            {"type": "response.created", "response": {**base, "status": "in_progress", "output": []}},
+            *(said if call is None else ()),
             {"type": "response.output_item.done", "output_index": 0, "item": item},
             {"type": "response.completed", "response": done},
         )
