@@ -103,7 +103,10 @@ def canonical_request_payload(op: str, session: str | None, params: msgspec.Stru
     import rfc8785  # loaded at first use: a reader that sends no mutation never pays for it
 
     typed = params if isinstance(params, msgspec.Struct) else parse_operation_params(op, params)
-    meaning: JsonObject = {"op": op, "params": msgspec.to_builtins(typed)}
+    try:
+        meaning: JsonObject = {"op": op, "params": msgspec.to_builtins(typed)}
+    except (TypeError, ValueError, RecursionError):
+        raise invalid("params: not plain JSON") from None
     if session is not None:
         meaning["session"] = session
     try:
