@@ -36,8 +36,12 @@ def schema(name: str | None, listed: bool) -> None:
     try:
         found = schemas.json_schema(name)
     except KeyError:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name[:64], [*schemas.schema_names(), *schemas.operation_names()], 1)
+        meant = f" (did you mean {near[0]}?)" if near else ""
         raise click.UsageError(
-            f"there is no shape {name!r}; felan protocol schema --list has them all."
+            f"there is no shape {name[:64]!r}{meant}; felan protocol schema --list has them all."
         ) from None
     _print_json(found)
 
@@ -55,8 +59,10 @@ def check(file: Path, as_json: bool) -> None:
     counted. Exit code 1 when there are problems.
     """
     from felan_tui.cli.recording import Recording
+    from felan_tui.text.safe import safe_line
 
     name = "-" if str(file) == "-" else str(file)
+    shown = safe_line(name)
     recording = Recording()
     try:
         if name == "-":
@@ -65,12 +71,12 @@ def check(file: Path, as_json: bool) -> None:
             with file.open("rb") as stream:
                 recording.read(stream)
     except OSError as error:
-        raise click.UsageError(f"{name}: {error.strerror or error}") from None
+        raise click.UsageError(f"{shown}: {error.strerror or error}") from None
     if as_json:
         _print_json({"file": name, **recording.report()})
     else:
         for problem in recording.problems:
-            click.echo(f"{name}:{problem.line}: {problem.code}: {problem.message}")
+            click.echo(f"{shown}:{problem.line}: {problem.code}: {safe_line(problem.message)}")
         click.echo(recording.summary())
     sys.exit(exits.CRASH if recording.problems else exits.OK)
 
@@ -100,12 +106,13 @@ def catalog(as_json: bool) -> None:
     if as_json:
         _print_json(rows)
         return
-    table = [("op", "scope", "mutates", "durability", "params", "result")] + [
+    table = [("op", "scope", "mutates", "durability", "clients", "params", "result")] + [
         (
             row.name,
             row.scope,
             "yes" if row.mutates else "no",
             row.durability,
+            ",".join(row.clients),
             row.params.__name__,
             row.result.__name__,
         )

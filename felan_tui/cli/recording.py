@@ -1,4 +1,7 @@
-"""A recorded stream of the session protocol: every line checked, replies against the requests before them."""
+"""A recorded stream of the session protocol: every line checked, replies against their requests.
+
+Both directions may stand one after the other: a reply may come before the request that it answers.
+"""
 
 from collections import Counter
 from typing import Any, BinaryIO, Final, NamedTuple
@@ -16,7 +19,14 @@ from felan_core.protocol.events import UnknownEvent
 from felan_core.protocol.framing import parse_line
 
 _MEMBERS: Final = (("outcome", "replies"), ("event", "events"), ("stream", "texts"), ("notice", "notices"))
+_HELD_BYTES: Final = 64 * 1024 * 1024
+"""Of replies that wait for their request, so that a large recording is not held whole."""
 KINDS: Final = ("requests", "replies", "events", "texts", "notices", "controls")
+
+
+def _is_request(raw: dict[str, Any]) -> bool:
+    """Whether a frame is a client's. A member that was added to a host's frame may be named ``op``."""
+    return "op" in raw and ("id" in raw or not any(member in raw for member, _ in _MEMBERS))
 
 
 class Problem(NamedTuple):
@@ -38,6 +48,8 @@ class Recording:
         self.kinds: Counter[str] = Counter()
         # An id may be used again on another connection of the same file: the last request counts.
         self._asked: dict[str, str] = {}
+        self._waiting: list[tuple[int, bytes]] = []
+        self._room = _HELD_BYTES
 
     def read(self, stream: BinaryIO) -> None:
         """Check every line of ``stream``. A line past ``frameBytes`` is refused and never held whole."""
@@ -54,6 +66,10 @@ class Recording:
             if line.strip(b" \t\r\n"):
                 self.frames += 1
                 self._check(number, line.removesuffix(b"\n"), whole)
+        for number, line in self._waiting:
+            self._check_late(number, line)
+        self._waiting.clear()
+        self.problems.sort()
 
     def report(self) -> dict[str, Any]:
         """The findings as plain JSON."""
@@ -76,16 +92,16 @@ class Recording:
 
     def _check(self, number: int, line: bytes, whole: bool) -> None:
         try:
-            self._frame(parse_line(line), line)
+            self._frame(number, parse_line(line), line)
         except ProtocolError as error:
             cut = "" if whole else " (the stream ends inside this frame)"
             self._refuse(number, error.code, error.message + cut)
 
-    def _frame(self, raw: dict[str, Any], line: bytes) -> None:
+    def _frame(self, number: int, raw: dict[str, Any], line: bytes) -> None:
         if is_control(raw):
             self.kinds["controls"] += 1
             (parse_control_response if "outcome" in raw else parse_control_request)(raw)
-        elif "op" in raw:
+        elif _is_request(raw):
             self.kinds["requests"] += 1
             identity, op = raw.get("id"), raw["op"]
             if isinstance(identity, str) and isinstance(op, str):
@@ -95,18 +111,30 @@ class Recording:
         else:
             for member, kind in _MEMBERS:
                 self.kinds[kind] += member in raw
-            self._unmatched(raw)
+            if "outcome" in raw and not self._is_asked(raw):
+                if len(line) <= self._room:
+                    self._room -= len(line)
+                    self._waiting.append((number, line))
+                    return
+                self.unmatched += 1
             frame = parse_server_frame(line, self._operation)
             if isinstance(frame, EventFrame) and isinstance(frame.event, UnknownEvent):
                 self.unknown_events += 1
 
-    def _unmatched(self, raw: dict[str, Any]) -> None:
-        """Count a reply whose request is not in the stream. Its envelope is checked all the same, and its
-        result as an object of plain JSON: which operation's it is nobody can say.
+    def _check_late(self, number: int, line: bytes) -> None:
+        """Check a reply whose request did not stand before it. One whose request is nowhere is counted. Its
+        envelope is checked all the same, and its result as an object of plain JSON: which operation's it is
+        nobody can say.
         """
+        try:
+            self.unmatched += not self._is_asked(parse_line(line))
+            parse_server_frame(line, self._operation)
+        except ProtocolError as error:
+            self._refuse(number, error.code, error.message)
+
+    def _is_asked(self, raw: dict[str, Any]) -> bool:
         re = raw.get("re")
-        if "outcome" in raw and not (isinstance(re, str) and re in self._asked):
-            self.unmatched += 1
+        return isinstance(re, str) and re in self._asked
 
     def _operation(self, re: str) -> str | None:
         op = self._asked.get(re)

@@ -91,6 +91,56 @@ def test_a_reply_without_its_request_is_counted_and_its_envelope_checked(tmp_pat
     assert result.exit_code == 1 and result.output.count("invalid_request") == 3
 
 
+def test_a_reply_may_stand_before_its_request(tmp_path: Path) -> None:
+    rename = request("session.rename", {"name": "x"}, session="s1")
+    good = REVISION | {"re": rename["id"]}
+    found = json.loads(run("check", "--json", recorded(tmp_path, good, rename)).output)
+    assert found["unmatchedReplies"] == 0 and found["problems"] == []
+    found = json.loads(
+        run("check", "--json", recorded(tmp_path, good | {"result": {}}, b"x\n", rename)).output
+    )
+    assert [(one["line"], one["message"].partition(": ")[0]) for one in found["problems"]] == [
+        (1, "result.revision"),
+        (2, "frame"),
+    ]
+
+
+def test_a_member_named_op_makes_no_request_of_a_host_s_frame(tmp_path: Path) -> None:
+    later = {"v": 1, "session": "s", "revision": 2, "at": 1, "event": {"type": "session.closed"}, "op": "x"}
+    found = json.loads(run("check", "--json", recorded(tmp_path, later, REVISION | {"op": "close"})).output)
+    assert found["problems"] == [] and found["requests"] == 0
+    assert found["events"] == found["replies"] == found["unmatchedReplies"] == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "problems"),
+    [
+        (b"", 0, []),
+        (b"\n\r\n \t\n", 0, []),
+        (b"\xff\xfe\x00binary\x00\n\x00\n", 1, ["frame: not UTF-8 at byte 0", "frame: not JSON"]),
+        (b"\xef\xbb\xbf{}\n", 1, ["frame: a byte order mark"]),
+        (b"[1]\nnull\n3\n", 1, ["frame: must be an object"] * 3),
+        (json.dumps(REVISION).encode() + b"\r\n", 0, []),
+        (json.dumps(REVISION).encode(), 0, []),
+    ],
+)
+def test_odd_files_are_read_to_their_end(
+    tmp_path: Path, content: bytes, code: int, problems: list[str]
+) -> None:
+    result = run("check", "--json", recorded(tmp_path, content))
+    assert result.exit_code == code
+    assert [one["message"] for one in json.loads(result.output)["problems"]] == problems
+
+
+def test_what_is_printed_has_no_control_character_of_the_file(tmp_path: Path) -> None:
+    odd = {"\x1b]0;x\x07": 2**60, "\u202e": 1}
+    bad = request("prompt", {"text": "x", **odd}, session="s1") | {"op": "\x1b[2J"}
+    file = recorded(tmp_path, request("prompt", odd, session="s1"), bad, {"v": 1, "\x1b[2J": 2**60})
+    result = run("check", file)
+    assert result.exit_code == 1 and result.output.count("\n") == 4
+    assert all(line.isprintable() for line in result.output.splitlines())
+
+
 def test_the_reply_to_a_refused_request_is_a_good_frame(tmp_path: Path) -> None:
     bad = request("prompt", {}, session="s1")
     error = {"code": "invalid_request", "message": "params.text: is required"}
@@ -124,10 +174,14 @@ def test_a_stream_can_come_from_a_pipe() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("check",), ("check", "/no/such/file"), ("schema", "NoSuchShape"), ("fly",)]
+    "arguments", [("check",), ("check", "/no/such/file"), ("check", "/"), ("schema", "NoSuchShape"), ("fly",)]
 )
 def test_what_cannot_be_done_is_a_usage_error(arguments: tuple[str, ...]) -> None:
     assert run(*arguments).exit_code == 2
+
+
+def test_a_name_that_is_almost_right_gets_the_nearest_one() -> None:
+    assert "did you mean prompt.params?" in run("schema", "promt.params").output
 
 
 def test_the_catalog_has_every_operation() -> None:
@@ -135,7 +189,7 @@ def test_the_catalog_has_every_operation() -> None:
     assert [row["op"] for row in rows] == list(OPERATION_CATALOG)
     table = run("catalog").output.splitlines()
     assert len(table) == len(OPERATION_CATALOG) + 1
-    assert table[0].split() == ["op", "scope", "mutates", "durability", "params", "result"]
+    assert table[0].split() == ["op", "scope", "mutates", "durability", "clients", "params", "result"]
 
 
 def test_a_schema_is_printed_by_the_name_of_a_shape_or_of_an_operation() -> None:
