@@ -31,7 +31,7 @@ def listed(lab: Lab) -> dict[str, str]:
     with CodexServer([lab.program, "app-server"], str(lab.project), lab.env) as server:
         (one,) = server.call("hooks/list", {"cwds": [str(lab.project)]})["data"]
     assert one["errors"] == [] and one["warnings"] == [], one
-    found = dict.fromkeys(EVENTS, "missing")
+    found: dict[str, str] = dict.fromkeys(EVENTS, "missing")
     for hook in one["hooks"]:
         if "felan-pointer-hook.py" in hook["command"]:
             event = hook["eventName"][0].upper() + hook["eventName"][1:]

@@ -10,7 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -50,6 +50,14 @@ class Context:
     def request(self, task_id: str, text: str) -> dict[str, Any]:
         """The request template, filled in as an agent would."""
         return {**json.loads(self["request"]), "task_id": task_id, "pointer_text": text}
+
+
+def contexts_in(texts: Iterable[str]) -> Iterator[Context]:
+    """Every context that stands in the texts, in their order."""
+    for text in texts:
+        starts = [match.start() for match in MARKER.finditer(text)]
+        for start, end in pairwise([*starts, len(text)]):
+            yield Context(text[start:end])
 
 
 class Lab:
@@ -135,22 +143,15 @@ class Lab:
         """The contexts in the requests since this was last asked, each once."""
         found: dict[str, Context] = {}
         for request in self.model.requests[self._requests :]:
-            for text in request.texts():
-                starts = [match.start() for match in MARKER.finditer(text)]
-                for start, end in pairwise([*starts, len(text)]):
-                    found.setdefault(text[start:end], Context(text[start:end]))
+            for context in contexts_in(request.texts()):
+                found.setdefault(context.text, context)
         self._requests = len(self.model.requests)
         return list(found.values())
 
     def last_asked(self) -> list[Context]:
         """The contexts in the last request that offers tools: what the model has before it then."""
         last = next(one for one in reversed(self.model.requests) if (one.body or {}).get("tools"))
-        texts = [text for text in last.texts() if MARKER.search(text)]
-        return [
-            Context(text[start:end])
-            for text in texts
-            for start, end in pairwise([*(found.start() for found in MARKER.finditer(text)), len(text)])
-        ]
+        return list(contexts_in(last.texts()))
 
     def newest(self, session: str) -> Context:
         """Of the contexts since this was last asked, the session's with the highest revision."""
