@@ -60,6 +60,7 @@ class SessionScreen(Stage):
         self._data = data
         self._parts: Parts | None = None
         self._unsent: list[Draft] = []
+        self._lost = ""
         self._last_interrupt = -QUIT_SECONDS
 
     def compose(self) -> ComposeResult:
@@ -92,6 +93,8 @@ class SessionScreen(Stage):
         """Show this session, and send what was written meanwhile."""
         self._parts = parts
         parts.all()
+        if self._lost:
+            parts.lost(self._lost)
         unsent, self._unsent = self._unsent, []
         if self._start.prompt:
             unsent.insert(0, Draft(self._start.prompt))
@@ -116,6 +119,7 @@ class SessionScreen(Stage):
 
     def lost(self, reason: str) -> None:
         """The host is gone."""
+        self._lost = reason
         if not self.is_attached:
             return
         self.say(f"The host is gone: {reason}. Quit, then `felan -c` goes on.", "error", seconds=60)

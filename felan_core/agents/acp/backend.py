@@ -20,6 +20,8 @@ from felan_core.agents.backend import (
 from felan_core.protocol.base import JsonObject
 
 COMMAND = "agent.command"
+WAITING_BYTES = 48 * 1024
+"""What is kept, the newest of it, for the next prompt that is no command of the agent."""
 _STOPPED_SHORT = {
     "max_tokens": ("The answer was cut short", "The model's limit of tokens was reached."),
     "max_turn_requests": ("The turn was cut short", "The agent's limit of requests in one turn was reached."),
@@ -48,6 +50,7 @@ class AcpBackend:
         self._lives = 0
         self._running = False
         self._notes = ""
+        self._waiting = ""
         self._name = command
 
     @property
@@ -113,10 +116,14 @@ class AcpBackend:
         if not command:
             # A command of the agent is found at the very start of the prompt and takes all of it for its
             # arguments, so what is for the agent alone waits for the next prompt.
+            waiting, self._waiting = self._waiting, ""
             notes, self._notes = self._notes, ""
             told = life.updates.compactions.take_told()
-            if before := "\n\n".join(text for text in (told, turn.context, notes) if text):
+            if before := "\n\n".join(text for text in (waiting, told, turn.context, notes) if text):
                 blocks.insert(0, {"type": "text", "text": before})
+        elif turn.context:
+            waiting = f"{self._waiting}\n\n{turn.context}".lstrip()
+            self._waiting = waiting.encode()[-WAITING_BYTES:].decode(errors="ignore")
         if turn.images and not schema.offers(life.capabilities, "promptCapabilities", "image"):
             await self._session.notice("warning", f"{life.name} takes no images", "It got your text alone.")
             return blocks

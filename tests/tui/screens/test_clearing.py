@@ -239,6 +239,26 @@ async def test_a_host_that_is_gone_leaves_what_is_shown(tmp_path: Path) -> None:
         await on.sees("Not cleared: the host is gone", "Here.")
 
 
+async def test_a_host_that_goes_while_the_new_session_comes_is_said_to_be_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with stage(tmp_path) as on:
+        await on.attached()
+        client = on.link.client
+        create = client.sessions_create
+
+        async def cut(*args: Any) -> Any:
+            for end in on.door.ends:
+                await end.close()
+            return await create(*args)
+
+        monkeypatch.setattr(client, "sessions_create", cut)
+        await on.say("/clear")
+        await on.until(lambda: on.link is not None)
+        await on.sees("Not cleared", "host is gone")
+        assert "embedded" not in on.text
+
+
 async def test_the_command_takes_no_words(tmp_path: Path) -> None:
     hand = Stagehand()
     async with stage(tmp_path, hand) as on:

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from felan_core.agents.acp.backend import AcpBackend, create
+from felan_core.agents.acp.backend import WAITING_BYTES, AcpBackend, create
 from felan_core.agents.acp.clip import BODY_BYTES
 from felan_core.agents.backend import AgentError, AgentGone, Turn
 from felan_core.protocol.base import LIMITS
@@ -137,13 +137,33 @@ async def test_the_agent_gets_the_environment_the_session_and_a_group_of_its_own
     assert told == {"id": "ses_recorded", "mark": "kept", "cwd": stage.session.cwd, "group": True}
 
 
-async def test_context_goes_before_the_text_and_never_into_a_command_of_the_agent(stage: Stage) -> None:
+async def test_context_goes_before_the_text_and_where_that_is_a_command_before_the_next_one(
+    stage: Stage,
+) -> None:
     backend = stage.scripted("prompt_blocks")
     await backend.start(None)
-    for text in ("look", "/review all", "/etc/hosts is odd"):
-        await backend.turn(Turn(run="r", text=text, context="POINTER"))
+    await stage.session.until(lambda: stage.session.named("offer"))
+    for text in ("look", "/review all", "/review more", "/etc/hosts is odd", "and now"):
+        await backend.turn(Turn(run="r", text=text, context=f"for {text[-4:]}"))
     sent = [[block["text"] for block in message["params"]["prompt"]] for message in prompts(stage)]
-    assert sent == [["POINTER", "look"], ["/review all"], ["POINTER", "/etc/hosts is odd"]]
+    assert sent == [
+        ["for look", "look"],
+        ["/review all"],
+        ["/review more"],
+        ["for  all\n\nfor more\n\nfor  odd", "/etc/hosts is odd"],
+        ["for  now", "and now"],
+    ]
+
+
+async def test_of_what_waits_behind_commands_the_newest_is_kept(stage: Stage) -> None:
+    backend = stage.scripted("prompt_blocks")
+    await backend.start(None)
+    await stage.session.until(lambda: stage.session.named("offer"))
+    for number in range(3):
+        await backend.turn(Turn(run="r", text="/review", context=f"{number}" + "é" * 20_000 + f"{number}"))
+    await backend.turn(Turn(run="r", text="go"))
+    told = prompts(stage)[-1]["params"]["prompt"][0]["text"]
+    assert len(told.encode()) <= WAITING_BYTES and told.endswith("é2") and "1\n\n2é" in told
 
 
 async def test_images_go_to_an_agent_that_takes_them_and_are_named_where_it_does_not(stage: Stage) -> None:
