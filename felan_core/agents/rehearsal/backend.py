@@ -23,6 +23,7 @@ from felan_core.agents.rehearsal.load import Scenario, ScenarioError, read_scena
 from felan_core.agents.rehearsal.memory import Memory, Place
 from felan_core.agents.rehearsal.perform import perform
 from felan_core.agents.rehearsal.play import Answered, Play, Stage
+from felan_core.agents.rehearsal.showing import element_of
 from felan_core.agents.rehearsal.steps import Document, View
 from felan_core.agents.rehearsal.voice import Sleep, Voice
 from felan_core.agents.rehearsal.words import fill, found_at, one_line
@@ -157,12 +158,12 @@ class RehearsalBackend:
             self._task.cancel()
 
     async def act(self, element: str, action: str, item: str | None, values: JsonObject) -> None:
-        """What an element's or a row's action says: leave a notice, take the element down. Raises
-        ``AgentError``.
+        """What an element's or a row's action says: leave a notice, take the element or the row away, change
+        the row. Raises ``AgentError``.
         """
-        declared = next(
+        found = next(
             (
-                one
+                (step, one)
                 for scenario in self._scenarios.values()
                 for step in scenario.steps
                 if isinstance(step, Document | View) and step.id == element
@@ -171,15 +172,22 @@ class RehearsalBackend:
             ),
             None,
         )
-        if declared is None or element not in self._stage.memory.up:
+        memory = self._stage.memory
+        if found is None or element not in memory.up:
             raise AgentError("That action is no longer there.")
-        if declared.remove:
-            del self._stage.memory.up[element]
+        step, declared = found
+        variables = dict(memory.place.variables) if memory.place else {}
+        if item is not None and (declared.remove or declared.cells):
+            memory.act(element, item, action)
+            shown = element_of(step, variables, self._stage.clock(), memory.acted[element])
+            await self._session.remember(memory.to_json())
+            await self._session.show(shown)
+        elif declared.remove:
+            memory.down(element)
             await self._session.remove(element)
-            await self._session.remember(self._stage.memory.to_json())
+            await self._session.remember(memory.to_json())
         if declared.notice:
-            place = self._stage.memory.place
-            variables = {**(place.variables if place else {}), **words_of(declared.fields, values)}
+            variables |= words_of(declared.fields, values)
             if item is not None:
                 variables["item"] = item
             await self._session.notice("info", one_line(fill(declared.notice, variables)))

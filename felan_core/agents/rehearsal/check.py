@@ -123,8 +123,10 @@ def _actions(step: AnyStep, place: str) -> Iterator[tuple[str, str]]:
         where = f"{place}: actions[{index}]"
         if action.scope == "item" and not isinstance(step, View):
             yield f"{where}.scope", "only a view has rows"
-        if action.scope == "item" and action.remove:
-            yield f"{where}.remove", "an action of a row leaves a notice and takes nothing away"
+        if action.cells and action.scope != "item":
+            yield f"{where}.set", "only an action of a row sets its cells"
+        if isinstance(step, View):
+            yield from _cells(step, action.cells, f"{where}.set")
         yield from _fields(action.fields, where)
 
 
@@ -166,16 +168,19 @@ def _fields(fields: Sequence[AnyFormField], place: str) -> Iterator[tuple[str, s
 
 
 def _view(step: View, place: str) -> Iterator[tuple[str, str]]:
-    columns = {column.id: column for column in step.columns}
     yield from _twice([column.id for column in step.columns], f"{place}: columns")
     yield from _twice([item.id for item in step.items], f"{place}: items")
     for index, item in enumerate(step.items):
-        for name, cell in item.fields.items():
-            where = f"{place}: items[{index}].fields.{name}"
-            if name not in columns:
-                yield where, "is no column"
-            elif not _fits(columns[name], cell):
-                yield where, f"is no {columns[name].type}"
+        yield from _cells(step, item.fields, f"{place}: items[{index}].fields")
+
+
+def _cells(step: View, cells: Mapping[str, Any], place: str) -> Iterator[tuple[str, str]]:
+    columns = {column.id: column for column in step.columns}
+    for name, cell in cells.items():
+        if name not in columns:
+            yield f"{place}.{name}", "is no column"
+        elif not _fits(columns[name], cell):
+            yield f"{place}.{name}", f"is no {columns[name].type}"
 
 
 def _fits(column: ViewColumn, cell: Any) -> bool:

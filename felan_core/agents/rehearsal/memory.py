@@ -46,14 +46,29 @@ class Place:
 
 @dataclass(slots=True)
 class Memory:
-    """``opened``: whether a prompt was answered yet; ``up``: elements that are up, by id, with their kind."""
+    """``opened``: whether a prompt was answered yet; ``up``: elements that are up, by id, with their kind;
+    ``acted``: what was done with their rows, by the element's id, as row and action.
+    """
 
     opened: bool = False
     up: dict[str, str] = field(default_factory=dict[str, str])
+    acted: dict[str, list[tuple[str, str]]] = field(default_factory=dict[str, list[tuple[str, str]]])
     place: Place | None = None
+
+    def act(self, element: str, row: str, action: str) -> None:
+        """Keep that an action of a row was used: once, as the newest."""
+        done = [one for one in self.acted.get(element, []) if one != (row, action)]
+        self.acted[element] = [*done, (row, action)]
+
+    def down(self, element: str) -> None:
+        """Forget an element."""
+        self.up.pop(element, None)
+        self.acted.pop(element, None)
 
     def to_json(self) -> JsonObject:
         plain: JsonObject = {"opened": self.opened, "up": dict(self.up)}
+        if self.acted:
+            plain["acted"] = {name: [list(one) for one in done] for name, done in self.acted.items()}
         if self.place is not None:
             plain.update(self.place.to_json())
         return plain
@@ -63,7 +78,21 @@ class Memory:
         """What is not understood is left out: memory of another version is no reason not to start."""
         plain = plain or {}
         up = _texts(plain.get("up"))
-        return cls(opened=plain.get("opened") is True, up=up, place=Place.from_json(plain))
+        acted = _acted(plain.get("acted"))
+        return cls(plain.get("opened") is True, up, acted, Place.from_json(plain))
+
+
+def _acted(value: Json) -> dict[str, list[tuple[str, str]]]:
+    """What was done with the rows of each element; what is none is left out."""
+    table = cast("dict[Any, Any]", value) if isinstance(value, dict) else {}
+    pairs = {name: [list(_texts(one).values()) for one in _listed(done)] for name, done in table.items()}
+    return {
+        str(name): [(pair[0], pair[1]) for pair in done if len(pair) == 2] for name, done in pairs.items()
+    }
+
+
+def _listed(value: Json) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
 
 
 def _texts(value: Json) -> dict[str, str]:

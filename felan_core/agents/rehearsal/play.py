@@ -282,6 +282,7 @@ class Play:
 
     async def show(self, element: Element) -> None:
         kind = str(element.__struct_config__.tag)
+        self.stage.memory.acted.pop(element.id, None)
         if self.stage.memory.up.get(element.id) != kind:
             # Before it is up: what a later turn takes away may be gone, but nothing may stay up for good.
             self.stage.memory.up[element.id] = kind
@@ -292,7 +293,7 @@ class Play:
         if element in self.stage.memory.up:
             with contextlib.suppress(AgentError, ProtocolError):  # a person or the host was faster
                 await self.session.remove(element)
-            self.stage.memory.up.pop(element, None)
+            self.stage.memory.down(element)
             await self.remember()
 
     # Endings

@@ -1,7 +1,7 @@
 """Elements: a step into the element that is shown. Pure; the session sets the revision."""
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from felan_core.agents.rehearsal.asking import fields_of
@@ -29,12 +29,18 @@ from felan_core.protocol.elements import (
     ViewPage,
 )
 
+Acted = tuple[str, str]
+"""A row, and the action of it that was used."""
 UNREVISED = 1
 """What stands for the revision until the session sets it."""
 
 
-def element_of(step: ElementStep, variables: Mapping[str, str], now: int) -> Element:
-    """The element of a step; a progress at its start. ``now``: milliseconds since the Unix epoch."""
+def element_of(
+    step: ElementStep, variables: Mapping[str, str], now: int, acted: Sequence[Acted] = ()
+) -> Element:
+    """The element of a step; a progress at its start. ``now``: milliseconds since the Unix epoch. ``acted``:
+    what was done with the rows of a view.
+    """
     match step:
         case Status():
             return StatusElement(
@@ -57,7 +63,7 @@ def element_of(step: ElementStep, variables: Mapping[str, str], now: int) -> Ele
                 actions=_actions(step.actions, variables),
             )
         case View():
-            return _view(step, variables, now)
+            return _view(step, variables, now, acted)
 
 
 def progress_of(step: Progress, variables: Mapping[str, str], done: float, state: Any) -> ProgressElement:
@@ -75,14 +81,14 @@ def progress_of(step: Progress, variables: Mapping[str, str], done: float, state
     )
 
 
-def _view(step: View, variables: Mapping[str, str], now: int) -> ViewElement:
+def _view(step: View, variables: Mapping[str, str], now: int, acted: Sequence[Acted]) -> ViewElement:
     columns = {column.id: column for column in step.columns}
     items = [
         ViewItem(
-            id=item.id,
-            fields={name: _cell(columns[name], cell, variables, now) for name, cell in item.fields.items()},
+            id=row,
+            fields={name: _cell(columns[name], cell, variables, now) for name, cell in cells.items()},
         )
-        for item in step.items
+        for row, cells in _rows(step, acted).items()
     ]
     return ViewElement(
         id=step.id,
@@ -98,6 +104,21 @@ def _view(step: View, variables: Mapping[str, str], now: int) -> ViewElement:
         page=ViewPage(index=0, size=max(1, len(items)), has_more=False, total=len(items)),
         actions=_actions(step.actions, variables),
     )
+
+
+def _rows(step: View, acted: Sequence[Acted]) -> dict[str, dict[str, Any]]:
+    """The cells of each row after what was done with them, in order."""
+    rows = {item.id: dict(item.fields) for item in step.items}
+    actions = {action.id: action for action in step.actions}
+    for row, name in acted:
+        action = actions.get(name)
+        if action is None or row not in rows:
+            continue  # the scenario is another by now
+        if action.remove:
+            del rows[row]
+        else:
+            rows[row] |= action.cells
+    return rows
 
 
 def _cell(column: ViewColumn, cell: Any, variables: Mapping[str, str], now: int) -> Json:

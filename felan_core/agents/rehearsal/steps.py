@@ -294,8 +294,9 @@ class FormStep(Step, tag="form", frozen=True, kw_only=True):
 
 class ElementAction(Shape, frozen=True, kw_only=True):
     """An action of an element: it leaves a notice, removes the element, or both. With ``scope`` ``item`` it
-    is one of each row, whose id is ``${item}`` in the notice. What its ``fields`` were filled in with is
-    there by their ids.
+    is one of each row, whose id is ``${item}`` in the notice; then ``remove`` takes the row away, and ``set``
+    puts other cells into it, by column. What its ``fields`` were filled in with is in the notice by their
+    ids.
     """
 
     id: Id
@@ -304,6 +305,7 @@ class ElementAction(Shape, frozen=True, kw_only=True):
     fields: Annotated[tuple[AnyFormField, ...], Meta(max_length=LIMITS.form_fields)] = ()
     notice: Label = ""
     remove: bool = False
+    cells: dict[str, Cell] = msgspec.field(default_factory=dict[str, Cell], name="set")
     confirm: Label = ""
     style: Literal["default", "primary", "danger"] = "default"
 

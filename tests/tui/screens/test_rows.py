@@ -21,6 +21,7 @@ from felan_core.protocol.elements import (
 )
 from felan_core.protocol.interactions import FormRequest
 from felan_tui.elements.view import ViewPanel
+from tests.core.agents.rehearsal.test_on_a_host import Rehearsing
 from tests.core.host.rig import Puppet, Stagehand
 from tests.tui.screens.stage import Stage, forever, stage
 
@@ -111,3 +112,22 @@ async def test_a_form_of_numbers_and_several_options_is_answered_with_the_keyboa
         await on.pilot.press("7", "tab", "1", "2", "tab", "enter")
         await on.until(lambda: answers)
         assert answers == [{"action": "go", "values": {"count": 7, "hosts": ["a", "b"]}}]
+
+
+async def test_an_action_on_a_row_of_the_rehearsal_changes_the_row_on_the_screen(tmp_path: Path) -> None:
+    async with stage(tmp_path, Rehearsing(), size=(160, 48)) as on:
+        await on.attached()
+        await on.say("/elements")
+        await on.sees("Releases", "1.1.0-rc1", "Enter on a row: Look at it, Call it stable, Yank")
+        on.app.screen.query_one(ViewPanel).focus()
+        await on.pilot.press("home", "down", "enter")
+        await on.sees("› 1.1.0-rc1", "[3] Yank")
+        await on.settle_card()
+        await on.pilot.press("3")
+        await on.sees("Reason * required")
+        await on.pilot.press(*"bug", "enter", "enter")
+        await on.sees("press again to confirm: Take this release back?")
+        await on.settle_card()
+        await on.pilot.press("3")
+        await on.sees("You took release 2 back: bug.")
+        await on.sees_no("1.1.0-rc1")

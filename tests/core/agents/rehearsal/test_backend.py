@@ -148,16 +148,45 @@ async def test_an_action_does_what_it_declares(session: FakeSession) -> None:
         await backend.act("rehearsal.paper", "close", None, {})
 
 
+def rows(session: FakeSession) -> dict[str, Any]:
+    table = session.elements["rehearsal.table"]
+    assert isinstance(table, ViewElement) and given(table.page.total, 0) == len(table.items)
+    return {item.id: item.fields for item in table.items}
+
+
+async def test_an_action_of_a_row_changes_the_row_or_takes_it_away_also_after_a_restart(
+    session: FakeSession,
+) -> None:
+    backend = await started(session)
+    await backend.turn(Turn("r1", "/elements"))
+    before = rows(session)
+    assert list(before) == ["3", "2", "1"] and before["2"]["stable"] is False
+    await backend.act("rehearsal.table", "bless", "2", {})
+    assert rows(session) == before | {"2": before["2"] | {"stable": True}}
+    await backend.act("rehearsal.table", "yank", "3", {"reason": "a bug"})
+    assert list(rows(session)) == ["2", "1"]
+    again = await started(session)
+    await again.act("rehearsal.table", "bless", "1", {})
+    assert rows(session) == {"2": before["2"] | {"stable": True}, "1": before["1"]}
+    # A table that is put up anew is as the scenario has it.
+    await again.turn(Turn("r2", "/elements"))
+    assert rows(session) == before
+
+
 async def test_an_action_of_a_row_says_which_row_and_what_was_filled_in(session: FakeSession) -> None:
     backend = await started(session)
     await backend.turn(Turn("r1", "/elements"))
     table = session.elements["rehearsal.table"]
     assert isinstance(table, ViewElement)
-    assert [(one.id, one.scope) for one in given(table.actions, [])] == [("look", "item"), ("yank", "item")]
+    assert [(one.id, one.scope) for one in given(table.actions, [])] == [
+        ("look", "item"),
+        ("bless", "item"),
+        ("yank", "item"),
+    ]
     await backend.act("rehearsal.table", "look", "2", {})
     assert session.calls[-1] == ("notice", ("info", "You looked at release 2.", "", ""))
     await backend.act("rehearsal.table", "yank", "1", {"reason": "a bug"})
-    said = "You took release 1 back: a bug. Nothing happened, of course."
+    said = "You took release 1 back: a bug. Its row is gone; nothing else happened, of course."
     assert session.calls[-1] == ("notice", ("info", said, "", ""))
 
 

@@ -11,10 +11,12 @@ from felan_core.agents.backend import Backend, Session
 from felan_core.agents.rehearsal import RehearsalBackend
 from felan_core.client.host_client import HostClient
 from felan_core.client.replica import SessionReplica
+from felan_core.protocol import ProtocolError
 from felan_core.protocol.base import JsonObject
 from felan_core.protocol.elements import ViewElement
 from felan_core.protocol.entries import MessageEntry, NoticeEntry, ToolEntry
 from felan_core.protocol.interactions import Interaction
+from felan_core.protocol.operations import UiActionParams
 from tests.core.agents.rehearsal.fakes import AnswerOf, agree, refuse
 from tests.core.host.rig import Clock, Rig, Stagehand, open_rig, until
 
@@ -187,3 +189,31 @@ async def test_after_a_compaction_all_that_is_known_is_what_the_host_told(tmp_pa
     assert notice.title == "The agent compacted its context"
     await host.close()
     assert host.faults == []
+
+
+async def test_an_action_of_a_row_goes_to_the_agent_and_comes_back_as_the_next_element(
+    tmp_path: Path,
+) -> None:
+    host = await opened(tmp_path)
+    client = await host.client()
+    replica = await host.session(client, tmp_path / "work")
+    session = replica.state.session
+    await client.prompt(session, "/elements")
+    await until(lambda: replica.state.run is None and "rehearsal.table" in replica.state.presentation)
+
+    def table() -> ViewElement:
+        shown = replica.state.presentation["rehearsal.table"]
+        assert isinstance(shown, ViewElement)
+        return shown
+
+    first = table()
+    yank = UiActionParams(
+        element=first.id, revision=first.revision, action="yank", item="2", values={"reason": "a bug"}
+    )
+    await client.ui_action(session, yank)
+    await until(lambda: [item.id for item in table().items] == ["3", "1"])
+    assert table().revision > first.revision
+    with pytest.raises(ProtocolError) as stale:
+        await client.ui_action(session, yank)
+    assert stale.value.code == "stale_request"
+    await host.close()
