@@ -3,9 +3,11 @@
 A prompt waits for the hook, so the peer is the least that any hook in Python costs: `python -I -S -c pass`
 with the interpreter of the installed command. All run in turn, in one run, and the ratio is that of the
 medians: with the state root in memory, and on the disk, where every write is synced. The hook's prompt makes
-a task dirty, the longest way that there is; the publish wins.
+a task dirty, the longest way that there is; the publish wins. Then what it costs to watch where nothing
+changes, and how soon the bar of a session knows what another program wrote.
 """
 
+import asyncio
 import json
 import os
 import statistics
@@ -101,6 +103,46 @@ def _watch(folder: str, looks: int = 300) -> list[str]:
     return rows
 
 
+NOTICED = 0.2
+"""Seconds within which a watcher and a session's bar are to know of a change."""
+
+
+async def _bar(folder: str, changes: int = 40) -> list[str]:
+    """How long after another program's write a client of a session is told its pointer, on a whole host."""
+    from felan_core.protocol.events import PresentationUpdated
+    from felan_core.protocol.operations import CreateParams
+    from felan_tui.cli.embed import EmbeddedHost, Folders, claim
+    from felan_tui.session.link import connect
+
+    folders = Folders(Path(folder) / "host")
+    host = await EmbeddedHost.open(folders, claim(folders, terminal="a benchmark"))
+    try:
+        client = await connect(host, lambda _: None, lambda: None)
+        session = (await client.sessions_create(CreateParams(cwd=folder))).session
+        told = asyncio.Event()
+        replica = await client.attach(
+            session,
+            on_change=lambda change: told.set() if isinstance(change.event, PresentationUpdated) else None,
+        )
+        store, times = PointerStore(str(folders.pointers)), list[float]()
+        for number in range(changes):
+            await asyncio.sleep(INTERVAL * (number % 7) / 7)  # at any moment between two looks
+            told.clear()
+            await asyncio.to_thread(store.prompt, session)
+            began = time.perf_counter()
+            await asyncio.wait_for(told.wait(), 10)
+            times.append(time.perf_counter() - began)
+        assert replica.state.presentation["felan.pointer"]
+        await client.close()
+    finally:
+        await host.close()
+    ordered = sorted(times)
+    median, late = statistics.median(ordered), ordered[round(0.95 * len(ordered)) - 1]
+    verdict = "within" if late <= NOTICED else "OVER"
+    took = f"{median * 1000:.0f} ms (median), {late * 1000:.0f} ms (95 %)"
+    return [f"  bar, a change by another program: told after {took}  ({verdict} {NOTICED * 1000:.0f} ms)"]
+
+
 def measure(runs: int = 40) -> str:
     """The report: medians and ratios."""
     rows = [f"task pointer, whole processes ({runs} rounds, in turn)"]
@@ -108,6 +150,7 @@ def measure(runs: int = 40) -> str:
         with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
             rows += _run("memory", folder, runs)
             rows += _watch(folder)
+            rows += asyncio.run(_bar(folder))
     else:
         rows.append("  state root in memory: there is no such file system here")
     # Beside the results, since the temporary folder may be in memory too.
