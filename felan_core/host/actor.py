@@ -12,6 +12,7 @@ import msgspec
 
 from felan_core.host.call import Call
 from felan_core.host.connection import Connection
+from felan_core.host.fitting import label
 from felan_core.host.services import Services
 from felan_core.protocol.base import LIMITS, UNSET, JsonObject, given
 from felan_core.protocol.entries import NoticeEntry
@@ -334,12 +335,12 @@ def _floor_of(loaded: LoadedSession) -> int:
 def notice_entry(
     actor: SessionActor, tone: str, title: str, text: str = "", details: str = ""
 ) -> MessageCompleted:
-    """A host's own word in the transcript."""
+    """A host's own word in the transcript, cut where it is too long."""
     entry = NoticeEntry(
         **actor.stamp(),
         tone=tone,  # pyright: ignore[reportArgumentType] the caller's tone is the struct's literal
-        title=title[: LIMITS.label_bytes],
-        text=text or UNSET,
-        details=details or UNSET,
+        title=label(title),
+        text=label(text, LIMITS.text_bytes) or UNSET,
+        details=label(details, LIMITS.text_bytes) or UNSET,
     )
     return MessageCompleted(entry=entry)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from felan_core.protocol.base import LIMITS
+from felan_core.host.fitting import label
 from felan_core.protocol.elements import Action, Column, Hint, ViewElement, ViewItem, ViewPage
 from felan_core.protocol.session import Queue
 
@@ -18,9 +18,7 @@ def held_element(queue: Queue) -> ViewElement:
         hint=Hint(id=QUEUE_ELEMENT, version=1),
         layout="list",
         columns=[Column(id="text", label="message", type="string")],
-        items=[
-            ViewItem(id=item.id, fields={"text": item.text[: LIMITS.label_bytes]}) for item in queue.items
-        ],
+        items=[ViewItem(id=item.id, fields={"text": label(item.text)}) for item in queue.items],
         page=ViewPage(index=0, size=len(queue.items), total=len(queue.items), has_more=False),
         actions=[Action(id="release", label="send them", scope="element")],
     )

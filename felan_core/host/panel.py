@@ -10,6 +10,7 @@ import msgspec
 
 from felan_core.agents.backend import ProcessEnd
 from felan_core.host.actor import SessionActor
+from felan_core.host.fitting import label
 from felan_core.processes.errors import DuplicateProcess, ProcessError, UnknownProcess
 from felan_core.processes.records import ProcessRecord
 from felan_core.protocol import LIMITS, UNSET, ProtocolError
@@ -22,8 +23,8 @@ def process_row(record: ProcessRecord) -> ProcessRow:
     """The row that a client sees."""
     return ProcessRow(
         id=record.id,
-        title=record.title[: LIMITS.label_bytes],
-        command=record.command,
+        title=label(record.title),
+        command=label(record.command, LIMITS.text_bytes),
         cwd=record.cwd,
         state=record.state,
         started_at=record.started_at,

@@ -9,6 +9,7 @@ from felan_core.agents.backend import AgentError, AgentGone, Backend
 from felan_core.host.actor import SessionActor
 from felan_core.host.broker import Broker
 from felan_core.host.call import Call, accepted
+from felan_core.host.fitting import label
 from felan_core.host.held import QUEUE_ELEMENT
 from felan_core.host.panel import Panel, checked_folder
 from felan_core.host.pointer import ELEMENT as POINTER
@@ -308,7 +309,7 @@ class LiveSession:
             **stamp,
             name="shell",
             category="execute",
-            title=row.command[: LIMITS.label_bytes],
+            title=label(row.command),
             state="running",
             started_at=row.started_at,
             content=[ToolProcess(process=row.id)],

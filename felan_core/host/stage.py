@@ -20,9 +20,9 @@ from felan_core.host.streams import Streams
 from felan_core.host.turns import OpenTools
 from felan_core.pointer.errors import PointerError
 from felan_core.processes.errors import ProcessError
-from felan_core.protocol.base import LIMITS, UNSET, JsonObject, Maybe
+from felan_core.protocol.base import LIMITS, UNSET, JsonObject, Maybe, given
 from felan_core.protocol.elements import Element, StatusElement
-from felan_core.protocol.entries import StreamKind, ToolDetails, ToolEntry
+from felan_core.protocol.entries import StreamKind, ToolDetails, ToolDiff, ToolEntry, ToolText
 from felan_core.protocol.errors import ProtocolError
 from felan_core.protocol.events import CatalogUpdated, SessionUpdated, ToolUpdated
 from felan_core.protocol.interactions import Answer, Authority, InteractionRequest
@@ -98,8 +98,7 @@ class Stage:
     async def notice(self, tone: Tone, title: str, text: str = "", details: str = "") -> None:
         async def job() -> None:
             await self._streams.complete("completed")
-            said = (scalars(title), scalars(text)[: LIMITS.text_bytes], scalars(details)[: LIMITS.text_bytes])
-            await self._actor.commit(notice_entry(self._actor, tone, *said))
+            await self._actor.commit(notice_entry(self._actor, tone, title, text, details))
 
         await self._do(job)
 
@@ -141,6 +140,8 @@ class Stage:
         if "arguments" in changes:
             changes["arguments"] = mended(changes["arguments"])
         changed = msgspec.structs.replace(tool, **changes)
+        if changes.keys() & {"details", "locations", "content"}:
+            checked(_without_bulk(changed), ToolEntry, "tool")
         if changed.state == "running":
             return msgspec.structs.replace(changed, ended_at=UNSET)
         if not isinstance(changed.ended_at, int):
@@ -329,8 +330,7 @@ class Stage:
     async def compacted(self, summary: str = "") -> str:
         async def job() -> str:
             await self._streams.complete("completed")
-            text = scalars(summary)[: LIMITS.text_bytes]
-            await self._actor.commit(notice_entry(self._actor, "info", COMPACTED, text))
+            await self._actor.commit(notice_entry(self._actor, "info", COMPACTED, summary))
             return await self._pointer.compacted()
 
         try:
@@ -349,3 +349,13 @@ def _reason(error: asyncio.CancelledError) -> str:
     """What the task that asked was cancelled with: the backend knows best why nobody waits any more."""
     told = error.args[0] if error.args else None
     return told if isinstance(told, str) and told else "the agent withdrew it"
+
+
+def _without_bulk(tool: ToolEntry) -> ToolEntry:
+    """The tool without what has no bound but that of the whole entry, which is the store's to check."""
+    content = [
+        msgspec.structs.replace(one, new="", old=UNSET) if isinstance(one, ToolDiff) else one
+        for one in given(tool.content, [])
+        if not isinstance(one, ToolText)
+    ]
+    return msgspec.structs.replace(tool, arguments=UNSET, content=content)

@@ -17,6 +17,7 @@ from felan_core.host.actor import SessionActor
 from felan_core.host.agent import Agent, error_card
 from felan_core.host.broker import AGENT_GONE, Broker
 from felan_core.host.call import Call
+from felan_core.host.fitting import label
 from felan_core.host.held import QUEUE_ELEMENT, held_element
 from felan_core.host.pointer import Pointer
 from felan_core.host.presentation import hide, show
@@ -334,7 +335,7 @@ class Turns:
         error: Maybe[ErrorBody] = UNSET
         if problem is not None:
             events.append(error_card(actor, problem))
-            error = ErrorBody(code="unavailable", message=problem.message[: LIMITS.label_bytes])
+            error = ErrorBody(code="unavailable", message=label(problem.message))
         events.append(RunEnded(run=run, outcome=outcome, error=error))
         if outcome != "completed" and actor.state.queue.items:
             events += self._queue_events(Queue(items=actor.state.queue.items, held=True))

@@ -15,7 +15,7 @@ from felan_core.client.host_client import HostClient
 from felan_core.client.replica import SessionReplica
 from felan_core.processes import table
 from felan_core.processes.spool import Spool
-from felan_core.protocol import ProtocolError
+from felan_core.protocol import LIMITS, ProtocolError
 from felan_core.protocol import operations as op
 from felan_core.protocol.entries import ToolEntry, ToolProcess
 from tests.core.host.rig import Clock, Puppet, Rig, Stagehand, open_rig, until
@@ -304,3 +304,15 @@ async def test_a_process_whose_output_is_gone_is_lost_and_nothing_else(
     await until(lambda: replica.state.run is None)
     await second.close()
     assert second.faults == []
+
+
+async def test_a_command_longer_than_a_label_in_bytes_is_shown_cut_to_every_client(
+    host: Rig, work: Path
+) -> None:
+    said = "é" * 900
+    client, replica, process = await started(host, work, f"printf %s {said}")
+    assert await follow(client, replica.state.session, process) == said.encode()
+    await until(lambda: replica.state.processes[process].state == "exited")
+    assert len(card(replica).title.encode()) <= LIMITS.label_bytes
+    assert replica.state.processes[process].command == f"printf %s {said}"
+    assert not differences(replica, await fresh(host, replica.state.session))

@@ -1,6 +1,7 @@
 """What an agent hands over may be anything: it costs nobody the session, and what can be shown is shown."""
 
 import asyncio
+import contextlib
 import math
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from felan_core.agents.backend import AgentError, Session, ToolPatch, Turn, TurnOutcome
+from felan_core.protocol import ProtocolError
 from felan_core.protocol.elements import (
     Column,
     DocumentElement,
@@ -17,7 +19,7 @@ from felan_core.protocol.elements import (
     ViewItem,
     ViewPage,
 )
-from felan_core.protocol.entries import NoticeEntry, ToolEntry
+from felan_core.protocol.entries import NoticeEntry, ToolDetails, ToolDiff, ToolEntry, ToolProcess, ToolText
 from felan_core.protocol.interactions import ConfirmRequest, InputRequest, SelectRequest
 from felan_core.protocol.session import Command, ToolSpec
 from tests.core.host.rig import Puppet, Rig, Stagehand, until
@@ -100,6 +102,50 @@ async def test_a_long_title_is_cut_and_the_tool_shown(host: Rig, hand: Stagehand
     [tool] = [one for one in replica.state.entries if isinstance(one, ToolEntry)]
     assert len(tool.title.encode()) == 1024 and tool.title.startswith("\ufffdx")
     assert len([one for one in replica.state.entries if isinstance(one, NoticeEntry)]) == 1
+
+
+async def test_what_is_too_long_in_bytes_alone_is_cut_and_told(
+    host: Rig, hand: Stagehand, work: Path
+) -> None:
+    async def act(session: Session) -> None:
+        await session.notice("info", "é" * 1000, "é" * 200_000, "🙂" * 100_000)
+        await session.rename("🙂" * 1000)
+        await session.tool(ToolPatch(key="t", name="é" * 1000, title="🙂" * 1000))
+        await session.compacting("auto")
+        await session.compacted("é" * 200_000)
+
+    replica = await run(host, hand, work, act)
+    notices = [one for one in replica.state.entries if isinstance(one, NoticeEntry)]
+    assert notices[0].title == "é" * 512 and len(notices) == 2
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        {"details": ToolDetails(message="x" * 100_000)},
+        {"details": ToolDetails(message="\ud800", exit_code=2**60)},
+        {"locations": ["x" * 300_000, "\ud800"]},
+        {"content": [ToolText(text="x" * 13_000_000)]},
+        {"content": [ToolText(text="\ud800"), ToolDiff(path="p" * 300_000, new="\ud800")]},
+        {"content": [ToolProcess(process="")]},
+        {"arguments": {"x": "y" * 13_000_000}},
+        {"details": ToolDetails(reason="é" * 1000)},
+        {"locations": ["é" * 200_000]},
+        {"content": [ToolDiff(path="é" * 200_000, new="x")]},
+    ],
+    ids=range(10),
+)
+async def test_a_tool_that_no_client_could_read_is_no_client_s_end(
+    host: Rig, hand: Stagehand, work: Path, patch: dict[str, Any]
+) -> None:
+    async def act(session: Session) -> None:
+        await session.tool(ToolPatch(key="t", name="good"))
+        with contextlib.suppress(AgentError, ProtocolError):
+            await session.tool(ToolPatch(key="t", state="completed", **patch))
+        await session.tool(ToolPatch(key="u", name="after", state="completed"))
+
+    replica = await run(host, hand, work, act)
+    assert [one.name for one in replica.state.entries if isinstance(one, ToolEntry)] == ["good", "after"]
 
 
 BAD_ELEMENTS = [
