@@ -65,4 +65,4 @@ class ClearScreen(EndingScreen):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("c", "go", "End them and clear")]
     QUESTION = "Clear now?"
     OPTIONS = "[1] stay   [2] end them and clear"
-    AFTER = "This session is closed and kept, with its task pointer."
+    AFTER = "It is closed and kept, with its task pointer."

@@ -364,7 +364,7 @@ class Parts:
 
     def _unpublished(self) -> list[str]:
         draft = self.pointer.draft
-        return [] if draft is None else ["what you wrote into the task pointer is not published"]
+        return [] if draft is None else ["what you wrote into the task pointer is unpublished"]
 
     @property
     def _running(self) -> int:

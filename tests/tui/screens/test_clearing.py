@@ -141,6 +141,35 @@ async def test_nothing_that_runs_or_waits_ends_unasked(tmp_path: Path) -> None:
         assert len(hand.turns) == 1
 
 
+@pytest.mark.parametrize("size", SIZES)
+async def test_all_that_would_end_and_what_to_press_is_seen_at_every_size(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    hand = Stagehand(scripts=[asks(confirm("May I?"), [])])
+    async with stage(tmp_path, hand, size=size) as on:
+        await on.attached()
+        await on.pilot.press("f8", "e")
+        await on.write("mine")
+        await on.pilot.press("escape", "escape")
+        await on.until(lambda: on.app.screen is on.session)
+        await on.link.shell("sleep 60")
+        await on.say("go")
+        await on.until(lambda: on.link.state.interactions)
+        await on.link.send("and then this", "follow_up")
+        await on.until(lambda: on.link.state.queue.items and on.link.state.processes)
+        on.session.action_clear()
+        await on.sees(
+            "Clear now?",
+            "unpublished",
+            "it is cancelled",
+            "would be withdrawn",
+            "back into the composer",
+            "would be stopped",
+            "[2] end them and clear",
+            "closed and kept",
+        )
+
+
 async def test_a_draft_of_the_pointer_is_asked_about(tmp_path: Path) -> None:
     async with stage(tmp_path) as on:
         await on.attached()
@@ -150,7 +179,7 @@ async def test_a_draft_of_the_pointer_is_asked_about(tmp_path: Path) -> None:
         await on.pilot.press("escape", "escape")
         await on.until(lambda: on.app.screen is on.session)
         await on.say("/clear")
-        await on.sees("Clear now?", "is not published")
+        await on.sees("Clear now?", "unpublished")
         await on.pilot.press("escape")
         await on.sees_no("Clear now?")
         assert on.link.id == old
