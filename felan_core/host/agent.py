@@ -7,6 +7,7 @@ import msgspec
 
 from felan_core.agents.backend import AgentError, AgentGone, Backend
 from felan_core.host.actor import SessionActor, notice_entry
+from felan_core.host.fitting import label
 from felan_core.host.pointer import Pointer
 from felan_core.host.services import CLEARS_SETTING
 from felan_core.protocol.entries import MessageEntry
@@ -124,9 +125,9 @@ class Agent:
     def events(self, state: str, memory: bool = True) -> list[KnownEvent]:
         """What has to be told when the agent is now in ``state``."""
         header = self._actor.state.header
-        agent = msgspec.structs.replace(
-            header.agent, kind=self.backend.kind, name=self.backend.name, state=state, memory=memory
-        )
+        # A name may be the whole command that somebody typed.
+        kind, name = label(self.backend.kind), label(self.backend.name)
+        agent = msgspec.structs.replace(header.agent, kind=kind, name=name, state=state, memory=memory)
         old = self._actor.state.catalogue
         catalogue = msgspec.structs.replace(old, operations=self.operations())
         events: list[KnownEvent] = []

@@ -148,6 +148,18 @@ async def test_a_tool_that_no_client_could_read_is_no_client_s_end(
     assert [one.name for one in replica.state.entries if isinstance(one, ToolEntry)] == ["good", "after"]
 
 
+async def test_an_agent_with_a_name_of_any_length_is_told_of(
+    host: Rig, hand: Stagehand, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Puppet, "name", "é\ud800" * 1000)
+
+    async def act(session: Session) -> None:
+        await session.text("assistant", "hello")
+
+    replica = await run(host, hand, work, act)
+    assert replica.state.header.agent.name.startswith("é\ufffdé")
+
+
 BAD_ELEMENTS = [
     StatusElement(id="", revision=1, text="x", tone="info"),
     StatusElement(id="e", revision=1, text="x" * 2000, tone="info"),
