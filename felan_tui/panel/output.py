@@ -238,6 +238,8 @@ class OutputView(DrawnLines, can_focus=True):
             self._hold(None)
             top = end
         else:
+            if log is not None and self._reading[0] < log.first:
+                self._reading = log.first, -1  # it went before the reader came there: from the note on
             line, row = self._reading
             top = min(end, max(0, self._fold.row_of(line) + row - self._top))
             self._hold(line)

@@ -23,9 +23,12 @@ def row_pieces(row: Seen) -> list[Piece]:
     pieces: list[Piece] = [(f"{sign} {row.pointer.name}", f"bold {style}"), (f" {at}  ", "$text-muted")]
     if row.missed:
         pieces.append((f"{row.missed} before it not seen  ", "$text-warning"))
+    pieces.append(first)
     if row.pointer.code and row.pointer.readable:
-        pieces.append((f"{row.pointer.code}  ", "$text-warning"))
-    return [*pieces, first]
+        pieces.append(
+            (f"  {row.pointer.code}", "$text-warning")
+        )  # the text is what a narrow row must not lose
+    return pieces
 
 
 class PointerLook(Vertical):

@@ -87,7 +87,8 @@ class SessionScreen(Stage):
             return  # the app is ending
         parts = Parts(self, link)
         await parts.build()
-        self.take_up(parts)
+        if self.is_attached:
+            self.take_up(parts)
 
     def take_up(self, parts: "Parts") -> None:
         """Show this session, and send what was written meanwhile."""

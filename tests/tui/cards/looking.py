@@ -1,5 +1,6 @@
 """What the tests of cards and elements share: a clock that stands, and the screen as lines of text."""
 
+import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -53,16 +54,21 @@ def told(app: Gallery, kind: type[M]) -> list[M]:
 
 async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
     """Wait until the condition holds; a test that waits in vain fails."""
-    for _ in range(300):
+    for _ in range(3000):
         if condition():
             return
-        await pilot.pause(0.01)
+        await asyncio.sleep(0.01)
     raise AssertionError(f"never came true; the screen:\n{text(pilot.app)}")
 
 
 async def shows(pilot: Pilot[None], *words: str) -> None:
     """Wait until all of the words are on the screen."""
-    await until(pilot, lambda: all(one in text(pilot.app) for one in words))
+
+    def all_there() -> bool:
+        shown = text(pilot.app)
+        return all(one in shown for one in words)
+
+    await until(pilot, all_there)
 
 
 async def go(pilot: Pilot[None], clock: Clock) -> None:

@@ -140,10 +140,10 @@ def text(app: App[None]) -> str:
     return "\n".join(lines(app))
 
 
-async def until(pilot: Pilot[None], condition: Callable[[], bool], turns: int = 1000) -> None:
+async def until(pilot: Pilot[None], condition: Callable[[], bool], turns: int = 3000) -> None:
     """Wait until the condition holds; a test that waits in vain fails."""
     for _ in range(turns):
         if condition():
             return
-        await pilot.pause(0.01)
+        await asyncio.sleep(0.01)
     raise AssertionError(f"never came true; the screen:\n{text(pilot.app)}")

@@ -44,7 +44,7 @@ async def test_the_list_says_how_each_process_stands_and_the_newest_running_one_
                 row("c", "pytest -x --a-very-long-option=" + "x" * 200, title="the tests", ran=65_000),
             ]
         )
-        await until(pilot, lambda: "output of c" in text(app))
+        await until(pilot, lambda: "output of c" in text(app) and "2.4 MiB" in text(app))
         screen = lines(app)
         assert "processes · 1 running · 2 ended" in screen[0]
         assert [len(one) <= size[0] for one in screen]

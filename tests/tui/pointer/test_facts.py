@@ -10,6 +10,7 @@ from felan_core.pointer.rules import State
 from felan_core.pointer.values import MAX_TEXT_BYTES, text_fault
 from felan_tui.actions import FURTHER
 from felan_tui.pointer.facts import MAX_BYTES, Pointer, PointerHistory, age, merged, pointer_of, text_problem
+from felan_tui.pointer.look import row_pieces
 from felan_tui.screens.pointer import PointerScreen
 
 CLEAN = Pointer(3, "CLEAN", "g-" + "a" * 32, 4, "task", "goal", 1_000)
@@ -108,3 +109,10 @@ def test_every_key_that_the_help_names_is_bound_on_the_screen() -> None:
     named = [key for one in FURTHER if one.group == "Task pointer" for key in one.shown.split()]
     assert named and all(key in bound for key in named)
     assert {"f8", "f9", "escape"} <= set(bound)
+
+
+def test_a_row_of_the_history_shows_its_text_before_a_code_that_a_narrow_screen_may_cut() -> None:
+    seen = PointerHistory(lambda: 5)
+    seen.take(replace(CLEAN, code="STALE_REVISION"))
+    pieces = [piece if isinstance(piece, str) else piece[0] for piece in row_pieces(seen.rows[-1])]
+    assert "".join(pieces[2:]) == f"{CLEAN.text}  STALE_REVISION"

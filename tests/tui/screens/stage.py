@@ -1,5 +1,6 @@
 """The real app on a real host in this process, with an agent that a test plays by hand."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -55,6 +56,15 @@ class Stage:
         self.pilot = pilot
         self.hand = hand
         self.door = door
+        self._painted = 0
+        self._read: tuple[object, list[str]] = (None, [])
+        display = app._display
+
+        def paint(*what: Any) -> None:
+            self._painted += 1
+            display(*what)
+
+        app._display = paint
 
     @property
     def session(self) -> Any:
@@ -78,25 +88,37 @@ class Stage:
 
     @property
     def lines(self) -> list[str]:
-        strips = self.app.screen._compositor.render_strips()
-        return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+        """What the screen shows, row by row: read when it was painted anew, not each time it is looked at."""
+        state = (self._painted, self.app.screen, self.app.size)
+        if self._read[0] != state:
+            strips = self.app.screen._compositor.render_strips()
+            self._read = (state, ["".join(segment.text for segment in strip).rstrip() for strip in strips])
+        return self._read[1]
 
     @property
     def text(self) -> str:
         return "\n".join(self.lines)
 
-    async def until(self, condition: Callable[[], object], seconds: float = 15.0) -> None:
+    async def until(self, condition: Callable[[], object], seconds: float = 30.0) -> None:
         deadline = time.monotonic() + seconds
         while not condition():
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or self.app._exception is not None:
                 raise AssertionError(f"never came true; the screen:\n{self.text}")
-            await self.pilot.pause(0.01)
+            await asyncio.sleep(0.01)
 
     async def sees(self, *texts: str) -> None:
-        await self.until(lambda: all(text in self.text for text in texts))
+        def all_there() -> bool:
+            shown = self.text
+            return all(text in shown for text in texts)
+
+        await self.until(all_there)
 
     async def sees_no(self, *texts: str) -> None:
-        await self.until(lambda: not any(text in self.text for text in texts))
+        def all_gone() -> bool:
+            shown = self.text
+            return not any(text in shown for text in texts)
+
+        await self.until(all_gone)
 
     async def attached(self) -> None:
         await self.until(lambda: self.link is not None and "embedded" in self.text)
@@ -151,6 +173,7 @@ async def stage(
     try:
         async with app.run_test(size=size, notifications=True) as pilot:
             yield Stage(app, pilot, hand, door)
+            app.exit()  # the test's context alone would take the screen down below an app that goes on
     finally:
         await rig.close()
     assert not rig.faults, rig.faults

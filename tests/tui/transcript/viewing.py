@@ -1,5 +1,6 @@
 """What the tests of the transcript's view share: an app around it, and blocks that count."""
 
+import asyncio
 import time
 from collections.abc import Callable
 
@@ -71,7 +72,7 @@ def fill(view: TranscriptView, count: int, text: str = "block") -> None:
 
 
 async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while not condition():
         assert time.monotonic() < deadline, "it never came"
-        await pilot.pause(0.01)
+        await asyncio.sleep(0.01)
