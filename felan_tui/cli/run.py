@@ -37,6 +37,9 @@ def run(
         owner = claim(folders, terminal=terminal_name())
     except HostUnavailable as error:
         return _say(error.code, error.message)
+    for size in ("COLUMNS", "LINES"):
+        # An exported size is that of some earlier moment; the terminal itself says what it is now.
+        os.environ.pop(size, None)
     config = folders.data if data_dir is not None else default_folder("config")
     begin = Start(kind=start, cwd=cwd, settings=settings, prompt=prompt)
 

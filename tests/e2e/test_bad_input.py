@@ -105,6 +105,12 @@ def test_it_needs_a_terminal(tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
 
 
+def test_a_size_that_the_environment_says_is_not_believed(tmp_path: Path) -> None:
+    with Felan(tmp_path, columns=100, rows=30, env={"COLUMNS": "60", "LINES": "10"}) as felan:
+        felan.see("\n" + " " * 14 + "╭─ felan ", "later.")  # in the middle of all hundred columns
+        assert felan.quit() == 0
+
+
 ESCAPES = (b"\x1b]52", b"\x1b]0;", b"\x1b]8;", b"\x1b[2J", b"\x1b[31m", b"\x1b[6n", b"\x1b[c", b"\x1bP")
 # NUL, C1, bidi controls, what has no width, line separators, a tag
 UNSEEN = re.compile(
@@ -132,8 +138,8 @@ def test_hostile_text_reaches_no_terminal(tmp_path: Path) -> None:
         felan.see("[red]failed[/x]")
         felan.press("f3")
         felan.see("broken", "x stop")
-        felan.press("esc")
-        felan.see_not("x stop")
+        felan.settle(0.1)
+        felan.step("esc")
         felan.press("pageup", "pageup")
         felan.see("F7 goes there")
         felan.press("f7")

@@ -1,4 +1,4 @@
-"""/clear in the installed program: a new id, the old pointer as it was, and `felan -c` comes back to the new."""
+"""/clear in the installed program: a new id, the old pointer stays, and `felan -c` comes back to the new."""
 
 import json
 import shlex

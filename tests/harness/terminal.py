@@ -66,6 +66,9 @@ class Terminal:
         fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.before = termios.tcgetattr(follower)
         environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(env or {})}
+        # Beside other test processes they are set (readline does it), and say another size than the pty has.
+        for size in {"COLUMNS", "LINES"} - set(env or {}):
+            environment.pop(size, None)
         self.pid = os.fork()
         if self.pid == 0:
             os.close(leader)

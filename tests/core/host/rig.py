@@ -136,6 +136,7 @@ class Rig:
         self.faults = faults
         self.connections: list[Connection] = []
         self._clients: list[HostClient] = []
+        self._raw: list[MemoryTransport] = []
 
     async def client(
         self,
@@ -160,6 +161,7 @@ class Rig:
         """A connection of bare bytes."""
         ours, theirs = memory_pair()
         self.connections.append(self.host.serve(ours, op.Principal(id="uid:1", kind="local"), **serve))
+        self._raw.append(theirs)
         return theirs
 
     async def session(self, client: HostClient, cwd: Path) -> SessionReplica:
@@ -170,6 +172,8 @@ class Rig:
     async def close(self) -> None:
         for client in self._clients:
             await client.close()
+        for end in self._raw:
+            await end.close()  # one that does not read would hold the end up for as long as a host allows
         await self.host.close()
         await self.processes.close(grace_ms=200)
         await self.store.close()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -479,13 +480,24 @@ async def play(plan: list[list[Any]]) -> None:
             await world.rig.close()
 
 
-@settings(
-    max_examples=40,
+PLANS = st.lists(BURSTS, min_size=4, max_size=14)
+HOW = settings(
+    max_examples=20,
     derandomize=True,
     phases=[Phase.generate],  # a plan that fails is told as it is: to shrink one takes minutes
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-@given(plan=st.lists(BURSTS, min_size=4, max_size=14))
+
+
+@HOW
+@given(plan=PLANS)
 def test_whatever_happens_in_whatever_order_every_promise_holds(plan: list[list[Any]]) -> None:
+    asyncio.run(play(plan))
+
+
+@pytest.mark.soak
+@settings(HOW, max_examples=1000, derandomize=False)
+@given(plan=PLANS)
+def test_every_promise_holds_for_many_plans(plan: list[list[Any]]) -> None:
     asyncio.run(play(plan))

@@ -62,7 +62,7 @@ def plain(value: Any) -> Any:
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_install_and_uninstall_leave_the_meaning_and_order_of_all_else(data: st.DataObject) -> None:
     for agent in AGENTS.values():
         before = data.draw(configs(agent, foreign))
@@ -79,7 +79,7 @@ def test_install_and_uninstall_leave_the_meaning_and_order_of_all_else(data: st.
 
 
 @given(st.data())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_foreign_hooks_stay_in_order_and_where_position_counts_in_place(data: st.DataObject) -> None:
     for agent in AGENTS.values():
         before = data.draw(configs(agent, handlers(agent)))

@@ -45,7 +45,7 @@ def plain_verdict(state: Any, kind: str, offset: int, text: str) -> str:
     return "gap"
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
     state=st.one_of(st.none(), st.sampled_from(["completed", "completion_only"]), st.tuples(KINDS, LETTERS)),
     kind=KINDS,

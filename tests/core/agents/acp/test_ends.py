@@ -151,9 +151,7 @@ async def test_an_agent_that_ignores_the_end_of_its_input_and_term_is_killed_and
     await stage.backend.start(None)
     await stage.take_turn()
     pid = pid_of(stage)
-    began = time.monotonic()
     await stage.backend.close()
-    assert time.monotonic() - began < 3
     assert not Path(f"/proc/{pid}").exists(), "not even a zombie is left"
     assert stage.session.gone_with is None
 

@@ -122,7 +122,7 @@ def stage() -> tuple[RecordingSession, ToolBook, Updates]:
     return session, tools, Updates(session, tools)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.tuples(KINDS, OBJECTS), max_size=6))
 def test_any_update_is_taken(told: list[tuple[str, dict[str, Any]]]) -> None:
     async def play() -> None:
@@ -134,7 +134,7 @@ def test_any_update_is_taken(told: list[tuple[str, dict[str, Any]]]) -> None:
     asyncio.run(play())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(OBJECTS, st.lists(OBJECTS, max_size=4))
 def test_any_permission_request_gets_an_answer(tool: dict[str, Any], options: list[dict[str, Any]]) -> None:
     def choose(question: Question) -> None:
@@ -155,7 +155,7 @@ def test_any_permission_request_gets_an_answer(tool: dict[str, Any], options: li
     asyncio.run(play())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.dictionaries(WORDS, OBJECTS, max_size=4), OBJECTS)
 def test_any_elicitation_gets_an_answer(properties: dict[str, Any], more: dict[str, Any]) -> None:
     def accept(question: Question) -> None:
