@@ -210,6 +210,7 @@ async def test_where_the_host_refuses_the_old_session_goes_on(tmp_path: Path) ->
         old = on.link.id
         await on.say("one")
         await on.sees("Here.")
+        await on.idle()
         on.door.host._services.agents.clear()  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
         await on.say("/clear")
         await on.sees("Not cleared", "agent.backend")
