@@ -147,28 +147,10 @@ def _element(revision: int, view: bool) -> StatusElement | ViewElement:
 
 
 def snapshot_line() -> bytes:
-    """The reply to attach with 12 MiB of history: 256 entries, half text, half tool arguments."""
-    each = 12 * MEBIBYTE // 256 - 600
-    entries: list[Entry] = []
-    for number in range(128):
-        prose = PROSE * 10 + (ACCENTS if number % 8 == 0 else "")
-        text = (prose * (each // len(prose) + 1))[: each - 1500]
-        entries.append(
-            MessageEntry(
-                id=new_uuid7(NOW + number),
-                seq=2 * number,
-                at=NOW,
-                role="assistant",
-                parts=[TextPart(id="a", text=text)],
-                outcome="completed",
-            )
-        )
-        edits = [
-            {"path": f"/home/dev/parser/file{edit}.py", "line": edit, "new": PROSE * 5, "old": PROSE * 5}
-            for edit in range(each // 1000)
-        ]
-        tool = _tool(2 * number + 1, 100)
-        entries.append(msgspec.structs.replace(tool, arguments={"edits": edits}))
+    """The reply to attach with 12 MiB of history, the most that the contract takes: 256 entries, half of them
+    text, half tool arguments.
+    """
+    entries = [_filled(number) for number in range(256)]
     snapshot = SessionSnapshot(
         session=new_uuid7(NOW),
         root=new_uuid7(NOW),
@@ -193,6 +175,34 @@ def snapshot_line() -> bytes:
         completion_only_streams=[],
     )
     return encode_frame(Accepted(re=new_uuid7(NOW), result=AttachResult(snapshot=snapshot)))[:-1]
+
+
+def _filled(number: int) -> Entry:
+    """An entry of a 256th of the history to the byte: text where the number is even, else tool arguments."""
+    # With 255 commas and two brackets it is 12 MiB.
+    size = 12 * MEBIBYTE // 256 - (1 if number else 2)
+    make = _long_tool if number % 2 else _long_message
+    return make(number, "x" * (size - len(msgspec.json.encode(make(number, "")))))
+
+
+def _long_message(number: int, rest: str) -> Entry:
+    text = (PROSE * 10 + (ACCENTS if number % 16 == 0 else "")) * 54
+    return MessageEntry(
+        id=new_uuid7(NOW + number),
+        seq=number,
+        at=NOW,
+        role="assistant",
+        parts=[TextPart(id="a", text=text + rest)],
+        outcome="completed",
+    )
+
+
+def _long_tool(number: int, rest: str) -> Entry:
+    edits = [
+        {"path": f"/home/dev/parser/file{edit}.py", "line": edit, "new": PROSE * 5, "old": PROSE * 5}
+        for edit in range(55)
+    ]
+    return msgspec.structs.replace(_tool(number, 100), arguments={"edits": edits, "note": rest})
 
 
 def _live() -> Iterable[str]:
@@ -277,16 +287,17 @@ def _framing() -> Iterable[str]:
 
 
 def _importing() -> Iterable[str]:
-    ours, bare = _rival_times(
-        lambda: _run("import felan_core.protocol"),
-        lambda: _run("import msgspec"),
-        15,
-        time.perf_counter,
-    )
-    yield (
-        f"  import, whole process: felan_core.protocol {ours * 1000:.0f} ms against msgspec "
-        f"{bare * 1000:.0f} ms, {ours / bare:.2f} times (at most 2)"
-    )
+    for what, statement in (
+        ("felan_core.protocol", "import felan_core.protocol"),
+        ("all its names", "from felan_core.protocol import *"),
+    ):
+        ours, bare = _rival_times(
+            lambda statement=statement: _run(statement), lambda: _run("import msgspec"), 15, time.perf_counter
+        )
+        yield (
+            f"  import, whole process: {what} {ours * 1000:.0f} ms against msgspec {bare * 1000:.0f} ms, "
+            f"{ours / bare:.2f} times (at most 2)"
+        )
 
 
 def _run(statement: str) -> None:

@@ -12,6 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 __all__ = [
     "CONTROL_VERSION",
     "LIMITS",
+    "MAX_INTEGER",
     "PROTOCOL_VERSION",
     "STORAGE_VERSION",
     "UNSET",
@@ -92,17 +93,18 @@ class Limits(msgspec.Struct, frozen=True, rename="camel"):
 
 
 LIMITS: Final = Limits()
+MAX_INTEGER: Final = 2**53 - 1
 
 Id = Annotated[str, Meta(min_length=1, max_length=LIMITS.id_bytes)]
 Label = Annotated[str, Meta(max_length=LIMITS.label_bytes)]
 Text = Annotated[str, Meta(max_length=LIMITS.text_bytes)]
 NonEmpty = Annotated[str, Meta(min_length=1, max_length=LIMITS.text_bytes)]
 Cursor = Annotated[str, Meta(min_length=1, max_length=LIMITS.cursor_bytes)]
-Instant = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+Instant = Annotated[int, Meta(ge=0, le=MAX_INTEGER)]
 """Integer milliseconds since the Unix epoch."""
-Integer = Annotated[int, Meta(ge=-(2**53 - 1), le=2**53 - 1)]
-Revision = Annotated[int, Meta(ge=1, le=2**53 - 1)]
-Count = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+Integer = Annotated[int, Meta(ge=-MAX_INTEGER, le=MAX_INTEGER)]
+Revision = Annotated[int, Meta(ge=1, le=MAX_INTEGER)]
+Count = Annotated[int, Meta(ge=0, le=MAX_INTEGER)]
 PageLimit = Annotated[int, Meta(ge=1, le=LIMITS.page_entries)]
 Base64 = Annotated[
     str,

@@ -4,7 +4,7 @@ Elements are data. They are never code, never markup, and a renderer's hint can 
 what it says or allows.
 """
 
-from typing import Annotated, Final, Literal, Union
+from typing import Annotated, Any, Final, Literal, Union, cast
 
 from msgspec import Meta
 from msgspec.structs import replace
@@ -15,12 +15,13 @@ from felan_core.protocol.base import (
     Count,
     Id,
     Json,
+    JsonObject,
     Label,
     Maybe,
     Number,
     Page,
     Revision,
-    Structured,
+    StructuredEntries,
     Text,
     Wire,
     given,
@@ -43,6 +44,7 @@ from felan_core.protocol.forms import (
     check_fields,
 )
 from felan_core.protocol.problems import Problem, short
+from felan_core.protocol.sure import is_normal
 
 __all__ = [
     "Action",
@@ -179,11 +181,15 @@ class Column(Wire, frozen=True, kw_only=True):
     type: ColumnType
 
 
+Cells = Annotated[JsonObject, Meta(extra={**StructuredEntries, "verified": True})]
+"""Structured data of which ``ViewElement.verify`` looks at every value."""
+
+
 class ViewItem(Wire, frozen=True, kw_only=True):
     """``fields``: declared columns of the declared type. ``actions`` absent means all item actions."""
 
     id: Id
-    fields: Structured
+    fields: Cells
     actions: Maybe[list[Id]] = UNSET
 
 
@@ -207,16 +213,39 @@ class ViewElement(ElementBase, tag="view", frozen=True, kw_only=True):
 
     def verify(self) -> None:
         _check_actions(self.actions)
-        unique((column.id for column in self.columns), lambda index: f".columns[{index}].id", "the column")
-        unique((item.id for item in self.items), lambda index: f".items[{index}].id", "the item")
+        unique([column.id for column in self.columns], lambda index: f".columns[{index}].id", "the column")
+        unique([item.id for item in self.items], lambda index: f".items[{index}].id", "the item")
         self._check_page()
-        types: dict[str, ColumnType] = {column.id: column.type for column in self.columns}
-        actions = {one.id for one in given(self.actions, []) if one.scope == "item"}
+        types = {column.id: _TYPES[column.type] for column in self.columns}
         for index, item in enumerate(self.items):
-            try:
-                _check_item(item, types, actions)
-            except Problem as problem:
-                raise problem.under(f".items[{index}]") from None
+            for name, value in item.fields.items():
+                kind = cast(type[Any], type(value))
+                fits = kind in types.get(name, ()) and (kind is str or kind is bool or is_normal(value, 0))
+                if not fits:
+                    raise Problem(f".items[{index}].fields.{short(name)}", self._misfit(name))
+            if item.actions is not UNSET:
+                self._check_item_actions(item.actions, f".items[{index}].actions")
+        for column in self.columns:
+            if column.type == "time":
+                self._check_instants(column.id)
+
+    def _check_instants(self, name: str) -> None:
+        for index, item in enumerate(self.items):
+            if item.fields.get(name, 0) < 0:
+                raise Problem(f".items[{index}].fields.{short(name)}", self._misfit(name))
+
+    def _misfit(self, name: str) -> str:
+        for column in self.columns:
+            if column.id == name:
+                return f"is no {column.type}, which its column declares"
+        return "no column of this name is declared"
+
+    def _check_item_actions(self, used: list[str], where: str) -> None:
+        declared = {one.id for one in given(self.actions, []) if one.scope == "item"}
+        for index, action in enumerate(used):
+            if action not in declared:
+                raise Problem(f"{where}[{index}]", "no item action of this id is declared")
+        unique(used, lambda index: f"{where}[{index}]", "the action")
 
     def _check_page(self) -> None:
         page, count = self.page, len(self.items)
@@ -235,20 +264,6 @@ _TYPES: Final[dict[ColumnType, tuple[type, ...]]] = {
     "boolean": (bool,),
     "time": (int,),
 }
-
-
-def _check_item(item: ViewItem, types: dict[str, ColumnType], actions: set[str]) -> None:
-    for name, value in item.fields.items():
-        kind = types.get(name)
-        if kind is None:
-            raise Problem(".fields." + short(name), "no column of this name is declared")
-        if type(value) not in _TYPES[kind] or (kind == "time" and value < 0):
-            raise Problem(".fields." + short(name), f"is no {kind}, which its column declares")
-    if item.actions is not UNSET:
-        for index, action in enumerate(item.actions):
-            if action not in actions:
-                raise Problem(f".actions[{index}]", "no item action of this id is declared")
-        unique(item.actions, lambda index: f".actions[{index}]", "the action")
 
 
 Element = Union[StatusElement, ProgressElement, DocumentElement, ViewElement]

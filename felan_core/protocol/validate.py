@@ -6,34 +6,27 @@ the decoder cannot see. Everything that is odd, and everything that is refused, 
 without a type, walked, converted. The slow way has the last word and the words of every refusal.
 """
 
-from types import NoneType
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from felan_core.protocol.base import LIMITS, Json, JsonObject
+from felan_core.protocol.base import LIMITS, Json
 from felan_core.protocol.checks import (
-    Check,
-    Renormalise,
+    Frame,
+    Plan,
     check_entries,
     compiled,
-    has_defaults,
-    has_large,
-    length,
+    end_of,
     weight,
 )
 from felan_core.protocol.errors import ProtocolError, invalid
 from felan_core.protocol.plain import convert, plain
 from felan_core.protocol.problems import Problem, said
-from felan_core.protocol.scan import has_long_number, is_plain, nests_deeper, outside_strings
+from felan_core.protocol.scan import is_plain, nests_deeper, outside_strings
+from felan_core.protocol.sure import SURE, SURE_BYTES, SURE_DECODED, SURE_PLAIN, is_normal
 
 T = TypeVar("T")
 
-_SMALL: Final = 2048
-"""Frames up to here cannot hold 1,024 entries; when they are ASCII, a string's characters are its bytes."""
-_SHORT: Final = 1024
-_LARGE: Final = 64 * 1024
-"""Beyond it nothing is encoded as a whole: a large frame is never copied."""
 _encode: Final = msgspec.json.Encoder().encode
 _untyped: Final = msgspec.json.Decoder[Any]().decode
 
@@ -43,9 +36,9 @@ class Odd(Exception):
 
 
 def _fraction(digits: str) -> float:
-    """A float of free JSON. One that is an integer, or written with an exponent, goes the slow way."""
+    """A float of free JSON. One that is an integer goes the slow way, which makes it one."""
     value = float(digits)
-    if "e" in digits or "E" in digits or value.is_integer():
+    if value.is_integer():
         raise Odd
     return value
 
@@ -53,89 +46,66 @@ def _fraction(digits: str) -> float:
 class Shape(Generic[T]):
     """What it takes to read one shape, made at its first use."""
 
-    __slots__ = ("_all", "_decode", "_grows", "_rules", "_unseen_all", "_unseen_rules", "type")
+    __slots__ = ("_decode", "type")
 
     def __init__(self, shape: Any) -> None:
         self.type = shape
         self._decode = msgspec.json.Decoder(shape, float_hook=_fraction).decode
-        self._rules: Check | None = compiled(shape, "rules")
-        self._all: Check | None = compiled(shape, "all")
-        self._unseen_rules: Check | None = compiled(shape, "unseen rules")
-        self._unseen_all: Check | None = compiled(shape, "unseen all")
-        self._grows = has_defaults(shape)
 
-    def quick(self, line: bytes, *, full: bool = False) -> T:
-        """The value of one line. Raises ``Odd`` where the quick way does not decide, and ``Problem`` for a
-        rule that is broken. ``full``: no member that has a default is absent.
-        """
+    def quick(self, line: bytes) -> T:
+        """The value of one line. Raises ``Odd`` where the quick way does not decide."""
         try:
             value = self._decode(line)
-        except (ValueError, RecursionError):
-            raise Odd from None
-        size = len(line)
-        large = size > _LARGE
-        # As long as before: nothing was left out, so nothing unknown is in it. It says nothing where a member
-        # that was absent is written out as its default.
-        proven = (full or not self._grows) and (length(value) if large else len(_encode(value))) == size
-        if not proven and not (is_utf8(line) and is_plain(line)):
-            raise Odd
-        small = size <= _SMALL and line.isascii() and b"\\u" not in line
-        # A short line is looked at as a whole; in a longer one the free JSON alone.
-        seen = size <= _SHORT and line.count(b"[") + line.count(b"{") <= LIMITS.json_depth
-        if seen and not has_long_number(line):
-            check = self._rules if small else self._all
-        else:
-            check = self._unseen_rules if small else self._unseen_all
-        if check is not None:
-            try:
-                check(value, size)
-            except Renormalise:
-                raise Odd from None
-        return cast(T, value)
+            if len(line) > SURE_BYTES:
+                return self._large(value, line)
+            # Written again it is the same bytes: nothing was left out, and nothing in it is spelt oddly.
+            if _encode(value) == line:
+                if SURE_DECODED[self.type](value):
+                    return value
+            elif is_utf8(line) and is_plain(line) and SURE[self.type](value):
+                return value
+        except (ValueError, RecursionError, Problem):
+            pass
+        raise Odd
 
-    def quick_plain(self, value: Json, line: bytes) -> T:
-        """The value of plain JSON that ``exact`` made ``line`` of; as ``quick``."""
-        try:
-            typed = msgspec.convert(value, self.type)
-        except (ValueError, RecursionError):
-            raise Odd from None
-        size = len(line)
-        small = size <= _SMALL and line.isascii() and b"\\u" not in line
-        self._check(self._rules if small else self._all, typed, size)
-        return cast(T, typed)
-
-    def quick_part(self, part: msgspec.Raw, size: int) -> T:
-        """The value of one member of a line that was looked at as a whole; as ``quick``. ``size``: of the
-        line.
-        """
-        if size <= _LARGE:
-            return self.quick(bytes(part))
-        try:
-            value = self._decode(part)
-        except (ValueError, RecursionError):
-            raise Odd from None
-        if self._grows or length(value) != memoryview(part).nbytes:
-            line = bytes(part)
-            if not is_utf8(line) or not is_plain(line):
+    def _large(self, value: T, line: bytes) -> T:
+        size, weights = len(line), dict[int, int]()
+        if end_of(value, line, 0, weights) != size:
+            if not (is_utf8(line) and is_plain(line)):
                 raise Odd
-        self._check(self._unseen_all, value, size)
-        return cast(T, value)
+            weights = {}
+        self._check("unseen", value, Frame(size, weights))
+        return value
+
+    def quick_plain(self, value: Json) -> T:
+        """The value of plain JSON; as ``quick``."""
+        try:
+            # The encoder refuses lone surrogates.
+            size = len(_encode(value))
+            typed: T = msgspec.convert(value, self.type)
+            if size <= SURE_BYTES:
+                if SURE_PLAIN[self.type](typed, value):
+                    return typed
+            elif is_normal(value, LIMITS.json_depth):
+                self._check("all", typed, Frame(size, {}))
+                return typed
+        except (ValueError, TypeError, RecursionError, Problem):
+            pass
+        raise Odd
 
     def slow(self, value: Json, where: str) -> T:
         """The value of normalised plain JSON, with the words of every refusal. Raises ``ProtocolError``."""
         typed: T = convert(value, self.type, where)
         try:
-            self._check(self._all, typed, len(_encode(value)))
+            self._check("all", typed, Frame(len(_encode(value)), {}))
         except Problem as problem:
             raise refusal(problem, where) from None
         return typed
 
-    def _check(self, check: Check | None, value: Any, size: int) -> None:
+    def _check(self, plan: Plan, value: T, frame: Frame) -> None:
+        check = compiled(self.type, plan)
         if check is not None:
-            try:
-                check(value, size)
-            except Renormalise:
-                raise Odd from None
+            check(value, frame)
 
 
 _shapes: dict[Any, Shape[Any]] = {}
@@ -160,8 +130,6 @@ def decode(shape: type[T], line: bytes, where: str = "") -> T:
     except Odd:
         check_utf8(line)
         return reader.slow(plain(untyped(line), path=where), where)
-    except Problem as problem:
-        raise refusal(problem, where) from None
 
 
 def parse_schema(shape: type[T], value: Json, where: str = "value") -> T:
@@ -172,14 +140,10 @@ def parse_schema(shape: type[T], value: Json, where: str = "value") -> T:
     refusal. Raises ``ProtocolError('invalid_request')``.
     """
     reader = shape_of(shape)
-    line = exact(value)
-    if line is not None:
-        try:
-            return reader.quick_plain(value, line)
-        except Odd:
-            pass
-        except Problem as problem:
-            raise refusal(problem, where) from None
+    try:
+        return reader.quick_plain(value)
+    except Odd:
+        pass
     return reader.slow(plain(value, path=where), where)
 
 
@@ -205,40 +169,12 @@ def parse_json_value(
     return copy
 
 
-_PLAIN: Final = frozenset((str, int, bool, NoneType, dict, list))
-_TREES: Final = frozenset((dict, list))
-
-
 def exact(value: Json) -> bytes | None:
-    """``value`` as bytes where it surely is plain JSON in its normal form; None where only the walk can tell.
-
-    Level by level: exact types, no float, no large integer, names that are strings, no lone surrogate.
-    """
-    level: list[Any] = [value]
-    names: list[Any] = []
-    for _ in range(LIMITS.json_depth + 1):
-        kinds = set(map(type, level))
-        if not kinds <= _PLAIN:
-            return None
-        if int in kinds and has_large(level):
-            return None
-        if kinds.isdisjoint(_TREES):
-            break
-        below: list[Any] = []
-        for node in level:
-            if type(node) is dict:
-                names += node
-                below += cast(JsonObject, node).values()
-            elif type(node) is list:
-                below += cast(list[Any], node)
-        level = below
-    else:
-        return None
-    if names and set(map(type, names)) != {str}:
-        return None
+    """``value`` as bytes where it surely is plain JSON in its normal form; None where the walk must tell."""
     try:
-        return _encode(value)
-    except (ValueError, TypeError):
+        # The encoder refuses lone surrogates.
+        return _encode(value) if is_normal(value, LIMITS.json_depth) else None
+    except ValueError:
         return None
 
 

@@ -1,0 +1,189 @@
+"""Whether a small value surely keeps every rule of its shape: what every frame of a live session is asked.
+
+One expression a shape, written from its annotations and compiled when the first value of it comes, so that a
+frame costs few steps of Python. A yes is final. A no has no words and may be wrong: then the slow way judges.
+"""
+
+from collections.abc import Callable, Iterable
+from math import isfinite
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+from msgspec import NODEFAULT, UNSET, Meta, Struct, UnsetType
+from msgspec.structs import fields
+
+from felan_core.protocol.base import MAX_INTEGER, JsonObject, Wire
+
+SURE_BYTES: Final = 2048
+"""The largest JSON whose value may be asked: it holds fewer than 1,024 entries, and keeps larger bounds."""
+_FREE_LEVELS: Final = 16
+"""So deep free JSON may be, wherever a shape holds it."""
+_FEW: Final = 2
+"""So many questions about a member are written in its holder's expression instead of called."""
+_NAMES: Final = frozenset((str,))
+_ABSENT: Final = (("UNSET", UnsetType), ("None", NoneType))
+
+Sure = Callable[..., bool]
+"""May raise ``Problem`` as well, which is a no."""
+
+
+def is_normal(value: Any, levels: int) -> bool:
+    """Whether ``value`` is plain JSON as ``plain`` returns it, nested at most ``levels`` deep: exact types,
+    small integers, no float that could be an integer. It does not look for lone surrogates.
+    """
+    kind = cast(type[Any], type(value))
+    if kind is dict:
+        if levels == 0:
+            return False
+        for name, item in cast(JsonObject, value).items():
+            if type(name) is not str:
+                return False
+            # Most of it is one of these, which take no call.
+            what = cast(type[Any], type(item))
+            if what is str or what is bool:
+                continue
+            if what is int:
+                if item > MAX_INTEGER or item < -MAX_INTEGER:
+                    return False
+            elif not is_normal(item, levels - 1):
+                return False
+        return True
+    if kind is list:
+        if levels == 0:
+            return False
+        for item in cast(list[Any], value):
+            if type(item) is not str and not is_normal(item, levels - 1):
+                return False
+        return True
+    if kind is int:
+        return -MAX_INTEGER <= value <= MAX_INTEGER
+    if kind is float:
+        return not value.is_integer() and isfinite(value)
+    return kind is str or kind is bool or value is None
+
+
+class SureOf(dict[Any, Sure]):
+    """The question of each type, made when it is first asked.
+
+    Its argument is the value. Where ``beside`` is set there is a second one, the plain JSON that the value
+    was converted from: its types have to be exact, and its members all known. ``walks``: whether free JSON
+    is looked into.
+    """
+
+    def __init__(self, *, walks: bool, beside: bool = False) -> None:
+        super().__init__()
+        self._walks = walks
+        self._beside = beside
+        self._scope: dict[str, Any] = {
+            "UNSET": UNSET,
+            "is_normal": is_normal,
+            "names": _NAMES.issuperset,
+            "sure": self,
+        }
+
+    def __missing__(self, hint: Any) -> Sure:
+        # What is compiled here is made of the annotations of our own shapes, and of nothing from outside.
+        asked = " and ".join(self._terms(hint, "it", "raw")) or "True"
+        made: Sure = eval(f"lambda {self._two('it', 'raw')}: {asked}", self._scope)
+        self[hint] = made
+        return made
+
+    def _two(self, it: str, raw: str) -> str:
+        return f"{it}, {raw}" if self._beside else it
+
+    def _terms(self, hint: Any, it: str, raw: str) -> list[str]:
+        """The expressions that are all true where ``it``, a ``hint`` made of ``raw``, surely is right."""
+        origin = get_origin(hint)
+        if origin is Annotated:
+            base, *metas = get_args(hint)
+            if base is str:
+                return self._exactly("str", raw) + _in_bytes(metas, it)
+            if base is int:
+                return self._exactly("int", raw)
+            if any(meta.extra and "verified" in meta.extra for meta in metas):
+                return [f"type({raw}) is dict", f"names(map(type, {raw}))"] if self._beside else []
+            return self._terms(base, it, raw)
+        if origin is Union or origin is UnionType:
+            return self._one_of(get_args(hint), it, raw)
+        if origin is Literal:
+            return self._exactly(type(get_args(hint)[0]).__name__, raw)
+        if origin is list:
+            return self._exactly("list", raw) + self._each(get_args(hint)[0], it, raw)
+        if hint is int or hint is float:
+            return [f"is_normal({raw if self._beside else it}, 0)"]
+        if hint is str:
+            return self._exactly("str", raw)
+        if hint is Any or origin is dict:
+            return self._free(hint, it, raw)
+        if isinstance(hint, type) and issubclass(hint, Struct):
+            return self._members(hint, it, raw)
+        return []
+
+    def _exactly(self, kind: str, raw: str) -> list[str]:
+        return [f"type({raw}) is {kind}"] if self._beside else []
+
+    def _free(self, hint: Any, it: str, raw: str) -> list[str]:
+        walk = [f"is_normal({raw if self._beside else it}, {_FREE_LEVELS})"] if self._walks else []
+        if hint is Any or get_args(hint)[1] is Any:
+            return walk
+        return walk + self._each(get_args(hint)[1], f"{it}.values()", f"{raw}.values()")
+
+    def _members(self, shape: type[Struct], it: str, raw: str) -> list[str]:
+        hints = get_type_hints(shape, include_extras=True)
+        tag = shape.__struct_config__.tag_field
+        # Whether these were there the value does not tell, and the slow way knows what their absence means.
+        there = [f"{tag!r} in {raw}"] if tag else []
+        known = ["1"] if tag else []
+        about = self._exactly("str", f"{raw}[{tag!r}]") if tag else []
+        for field in fields(shape):
+            hint, member, wire = hints[field.name], f"{it}.{field.name}", repr(field.encode_name)
+            terms = self._terms(hint, member, f"{raw}[{wire}]")
+            about += terms if len(terms) <= _FEW else [self._ask(hint, member, f"{raw}[{wire}]")]
+            known.append("1" if field.default is not UNSET else f"({member} is not UNSET)")
+            if field.default not in (UNSET, NODEFAULT):
+                there.append(f"{wire} in {raw}")
+        if self._beside:
+            about[:0] = [f"type({raw}) is dict", *there, f"len({raw}) == {'+'.join(known) or 0}"]
+        if issubclass(shape, Wire) and shape.verify is not Wire.verify:
+            about.append(f"{it}.verify() is None")
+        return about
+
+    def _one_of(self, branches: tuple[Any, ...], it: str, raw: str) -> list[str]:
+        given = [branch for branch in branches if branch not in (UnsetType, NoneType)]
+        if len(given) == 1:
+            about = self._terms(given[0], it, raw)
+        elif any(get_origin(branch) is Annotated for branch in given):
+            raise TypeError(f"the class of a value does not say which it is of {given}")
+        else:
+            about = [f"sure[type({it})]({self._two(it, raw)})"]
+        absent = [f"{it} is {name}" for name, kind in _ABSENT if kind in branches]
+        return [f"({' or '.join((*absent, ' and '.join(about)))})"] if about else []
+
+    def _each(self, item: Any, those: str, raws: str) -> list[str]:
+        if not self._terms(item, "it", "raw"):
+            return []
+        return [f"all(map({self._named(item)}, {self._two(those, raws)}))"]
+
+    def _ask(self, hint: Any, it: str, raw: str) -> str:
+        return f"{self._named(hint)}({self._two(it, raw)})"
+
+    def _named(self, hint: Any) -> str:
+        """A name for the question about ``hint``."""
+        question = self[hint]
+        name = f"sure_{len(self._scope)}"
+        self._scope[name] = question
+        return name
+
+
+def _in_bytes(metas: Iterable[Any], it: str) -> list[str]:
+    """Whether a string that is short enough in characters is so in bytes, of which each has at most four."""
+    limits = [meta.max_length for meta in metas if isinstance(meta, Meta) and meta.max_length is not None]
+    return [f"({it}.isascii() or len({it}) <= {limit // 4})" for limit in limits if limit < SURE_BYTES]
+
+
+SURE: Final = SureOf(walks=False)
+"""Of values whose text was looked at already."""
+SURE_DECODED: Final = SureOf(walks=True)
+"""Of values just decoded."""
+SURE_PLAIN: Final = SureOf(walks=True, beside=True)
+"""Of values just converted, and the plain JSON that they were converted from."""
