@@ -11,12 +11,11 @@ from typing import Literal, Protocol
 
 from felan_core.protocol.base import UNSET, Json, JsonObject, Maybe
 from felan_core.protocol.elements import Element
-from felan_core.protocol.entries import AnyToolContent, StreamKind, ToolDetails, ToolStateName
+from felan_core.protocol.entries import AnyToolContent, StreamKind, Tone, ToolDetails, ToolStateName
 from felan_core.protocol.interactions import Answer, Authority, InteractionRequest
 from felan_core.protocol.operations import Image
 from felan_core.protocol.session import Command, Model, ToolSpec
 
-Tone = Literal["info", "success", "warning", "error", "muted"]
 TurnOutcome = Literal["completed", "cancelled", "failed"]
 CompactTrigger = Literal["manual", "auto"]
 

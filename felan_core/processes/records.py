@@ -1,10 +1,11 @@
 """What the room tells about a process: plain frozen values, no pid and no handle among them."""
 
 from dataclasses import dataclass
-from typing import Literal
 
-ProcessState = Literal["running", "exited", "signalled", "lost"]
-StopSignal = Literal["int", "term", "kill"]
+from felan_core.protocol.operations.processes import StopSignal
+from felan_core.protocol.session import ProcessState
+
+__all__ = ["ProcessRecord", "ProcessState", "ReadResult", "StopSignal"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,9 @@ from felan_core.processes.group import ProcessGroup
 from felan_core.processes.records import ProcessRecord, ReadResult, StopSignal
 from felan_core.processes.spawn import shell_of
 from felan_core.processes.spool import Spool
+from felan_core.protocol.base import LIMITS
 
-READ_BYTES = 64 * 1024
+READ_BYTES = LIMITS.process_read_bytes
 GROWTH_MS = 250
 # A terminal that the panel can draw, whatever the one is in which the host was started.
 PTY_TERM = "xterm-256color"

@@ -7,7 +7,7 @@ file is the host's work.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Literal, NamedTuple, Protocol, cast
+from typing import Any, Final, Literal, NamedTuple, Protocol, cast, get_args
 
 import msgspec
 
@@ -16,6 +16,7 @@ from felan_core.protocol.checks import check_entries, weight
 from felan_core.protocol.errors import ProtocolError, invalid
 from felan_core.protocol.plain import plain
 from felan_core.protocol.problems import Problem, said, short
+from felan_core.protocol.session import Thinking
 
 Effect = Literal["screen", "host", "session", "agent"]
 """Where an option takes effect: the ``screen`` at once, the ``host`` at its next use, the next ``session``,
@@ -23,7 +24,7 @@ or the ``agent`` that it is handed on to when that supports it (else it is kept 
 """
 
 EXTENSION_PREFIX: Final = "extensionConfig."
-_THINKING: Final = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
+_THINKING: Final[tuple[str, ...]] = get_args(Thinking)
 
 
 class SettingType(Protocol):

@@ -21,13 +21,11 @@ from felan_core.protocol.base import (
 )
 from felan_core.protocol.errors import ErrorBody, ProtocolError, invalid
 from felan_core.protocol.operations import ClientInfo, Target
+from felan_core.protocol.operations.hosts import Version, Versions
 from felan_core.protocol.plain import plain
 from felan_core.protocol.problems import Problem, said, short
 from felan_core.protocol.session import Lifecycle
 from felan_core.protocol.validate import parse_schema
-
-Version = Annotated[int, Meta(ge=1, le=2**53 - 1)]
-Versions = Annotated[list[Version], Meta(min_length=1, max_length=16)]
 
 
 class BootstrapHello(Wire, frozen=True, kw_only=True):

@@ -28,6 +28,7 @@ from felan_core.protocol.base import (
 )
 from felan_core.protocol.checks import unique, weight
 from felan_core.protocol.documents import check_markdown
+from felan_core.protocol.entries import Tone
 from felan_core.protocol.forms import (
     BooleanField,
     EnumField,
@@ -48,9 +49,12 @@ from felan_core.protocol.sure import is_normal
 
 __all__ = [
     "Action",
+    "ActionScope",
+    "ActionStyle",
     "Actions",
     "BooleanField",
     "Column",
+    "ColumnType",
     "DocumentElement",
     "Element",
     "ElementBase",
@@ -61,6 +65,7 @@ __all__ = [
     "FormField",
     "FormFields",
     "Hint",
+    "Layout",
     "MultiSelectField",
     "NumberField",
     "Option",
@@ -75,9 +80,11 @@ __all__ = [
     "ViewPage",
 ]
 
-Tone = Literal["info", "success", "warning", "error", "muted"]
 ColumnType = Literal["string", "number", "boolean", "time"]
 Placement = Literal["transcript", "above", "side"]
+Layout = Literal["table", "list"]
+ActionScope = Literal["element", "item"]
+ActionStyle = Literal["default", "primary", "danger"]
 
 
 class Action(Wire, frozen=True, kw_only=True):
@@ -85,8 +92,8 @@ class Action(Wire, frozen=True, kw_only=True):
 
     id: Id
     label: Label
-    scope: Literal["element", "item"]
-    style: Maybe[Literal["default", "primary", "danger"]] = UNSET
+    scope: ActionScope
+    style: Maybe[ActionStyle] = UNSET
     confirm: Maybe[Label] = UNSET
     fields: Maybe[FormFields] = UNSET
 
@@ -205,7 +212,7 @@ class ViewPage(Wire, frozen=True, kw_only=True):
 class ViewElement(ElementBase, tag="view", frozen=True, kw_only=True):
     """Rows under declared columns, as a table or a list: one page of them."""
 
-    layout: Literal["table", "list"]
+    layout: Layout
     columns: Annotated[list[Column], Meta(min_length=1, max_length=LIMITS.form_fields)]
     items: Annotated[list[ViewItem], Page]
     page: ViewPage

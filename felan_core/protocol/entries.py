@@ -28,6 +28,7 @@ from felan_core.protocol.problems import Problem
 
 StreamKind = Literal["assistant", "thinking"]
 MessageOutcome = Literal["completed", "cancelled", "failed", "interrupted"]
+Tone = Literal["info", "success", "warning", "error", "muted"]
 ToolStateName = Literal["running", "completed", "failed", "interrupted"]
 
 
@@ -182,7 +183,7 @@ class ToolEntry(EntryBase, tag="tool", frozen=True, kw_only=True):
 class NoticeEntry(EntryBase, tag="notice", frozen=True, kw_only=True):
     """Something that the host says in the transcript: an agent that died, a memory that is not there."""
 
-    tone: Literal["info", "success", "warning", "error", "muted"]
+    tone: Tone
     title: Label
     text: Maybe[Text] = UNSET
     details: Maybe[Text] = UNSET

@@ -85,8 +85,9 @@ class ProtocolError(Exception):
 
 def _within(text: str, limit: int) -> str:
     """As much of ``text`` as fits into ``limit`` bytes."""
-    if len(text) * 4 <= limit:
-        return text
+    if text.isascii():
+        return text[:limit]
+    # A lone surrogate, out of a file's name for one, could not be sent.
     return text[:limit].encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
 
 

@@ -25,7 +25,7 @@ from felan_core.protocol.base import (
 )
 from felan_core.protocol.checks import unique, weight
 from felan_core.protocol.elements import Element
-from felan_core.protocol.entries import AnyOrigin, Entry, ToolEntry
+from felan_core.protocol.entries import AnyOrigin, Entry, MessageOutcome, ToolEntry
 from felan_core.protocol.interactions import Interaction
 from felan_core.protocol.problems import Problem
 from felan_core.protocol.streams import CompletionOnlyStream, StreamPrefix, StreamRef
@@ -254,5 +254,4 @@ def _unique_rows(
     unique((row.id for row in rows), lambda index: f".{name}[{index}].id", "the id")
 
 
-RunOutcome = Literal["completed", "cancelled", "failed", "interrupted"]
-StreamList = Union[StreamPrefix, CompletionOnlyStream]
+RunOutcome = MessageOutcome

@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Iterable
 from datetime import tzinfo
-from typing import Literal
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -14,6 +13,7 @@ from felan_core.protocol.base import given
 from felan_core.protocol.elements import (
     DocumentElement,
     Element,
+    Placement,
     ProgressElement,
     StatusElement,
     ViewElement,
@@ -26,12 +26,10 @@ from felan_tui.elements.progress import ProgressLine
 from felan_tui.elements.status import StatusLines
 from felan_tui.elements.view import ViewPanel
 
-Place = Literal["transcript", "above", "side"]
 
-
-def place_of(element: Element) -> Place:
+def place_of(element: Element) -> Placement:
     """Where the element wants to be: as it says, else above the composer, or at the side if it is long."""
-    default: Place = "side" if isinstance(element, DocumentElement | ViewElement) else "above"
+    default: Placement = "side" if isinstance(element, DocumentElement | ViewElement) else "above"
     return given(element.placement, default)
 
 
@@ -106,7 +104,7 @@ class ElementArea(VerticalScroll, can_focus=False):
 
     def __init__(
         self,
-        *places: Place,
+        *places: Placement,
         render_markdown: RenderMarkdown = plain_markdown,
         clock: Clock = time.monotonic,
         zone: tzinfo | None = None,

@@ -6,7 +6,7 @@ it, and output comes through an `OutputSource`.
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from textual import events
 from textual.app import ComposeResult
@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.worker import Worker
 
+from felan_core.protocol.operations.processes import StopSignal
 from felan_core.protocol.session import ProcessRow
 from felan_tui.panel import words
 from felan_tui.panel.follower import Follower
@@ -46,7 +47,6 @@ KEYS = (
 )
 NOTHING = "No process has run in this session. `! command` in the composer starts one."
 HELD = "output waits while you read"
-Signal = Literal["int", "term", "kill"]
 
 
 def now_ms() -> int:
@@ -60,7 +60,7 @@ class _Answer(NamedTuple):
     at: int
     text: str = ""
     process_id: str | None = None
-    signal: Signal = "term"
+    signal: StopSignal = "term"
 
 
 class ProcessPanel(Container):
@@ -125,10 +125,10 @@ class ProcessPanel(Container):
     class StopRequested(Message):
         """A person wants a process stopped. `signal`: `term` is TERM, then KILL, for the whole group."""
 
-        def __init__(self, process_id: str, signal: Signal) -> None:
+        def __init__(self, process_id: str, signal: StopSignal) -> None:
             super().__init__()
             self.process_id = process_id
-            self.signal: Signal = signal
+            self.signal: StopSignal = signal
 
     class Closed(Message):
         """A person is done with the panel."""
@@ -155,7 +155,7 @@ class ProcessPanel(Container):
         self._log: OutputLog | None = None
         self._follower: Follower | None = None
         self._stopping = Stopping()
-        self._sent: tuple[str, Signal] | None = None
+        self._sent: tuple[str, StopSignal] | None = None
         self._said: _Answer | None = None
         self._unlisted: str | None = None
         self._reading: Worker[None] | None = None
@@ -341,7 +341,7 @@ class ProcessPanel(Container):
             self._said = _Answer(self._now(), f"{words.title_of(row)}: {words.ending(row, self._now())}")
         self._tell()
 
-    def _request(self, process_id: str, signal: Signal) -> None:
+    def _request(self, process_id: str, signal: StopSignal) -> None:
         self._stopping = self._stopping.dropped()
         self._sent = process_id, signal
         self._said = None

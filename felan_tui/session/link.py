@@ -12,6 +12,7 @@ from felan_core.protocol import UNSET, ProtocolError
 from felan_core.protocol import operations as op
 from felan_core.protocol.entries import Entry, MessageEntry
 from felan_core.protocol.interactions import Interaction
+from felan_core.protocol.operations.processes import StopSignal
 from felan_core.protocol.reducer import SessionState
 from felan_core.protocol.session import SessionRow
 from felan_tui.session.start import Start
@@ -157,7 +158,7 @@ class SessionLink:
         """Run a shell command as a process of the session; its id."""
         return await self.client.shell(self.id, op.ShellParams(command=command))
 
-    async def stop(self, process: str, signal: Literal["int", "term", "kill"]) -> str:
+    async def stop(self, process: str, signal: StopSignal) -> str:
         """Stop a process; the state that it is in afterwards."""
         params = op.ProcessStopParams(process=process, signal=signal)
         return (await self.client.processes_stop(self.state.root, params)).state

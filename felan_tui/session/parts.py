@@ -4,7 +4,6 @@ Changes are collected and drawn at most once a frame; text goes to the transcrip
 """
 
 import time
-from typing import Literal
 
 from textual.timer import Timer
 
@@ -24,6 +23,7 @@ from felan_core.protocol.events import (
     SessionClosed,
     SessionUpdated,
 )
+from felan_core.protocol.operations.processes import StopSignal
 from felan_core.protocol.reducer import OPEN_STATES
 from felan_tui.actions import commands_with
 from felan_tui.bars import HeaderLine, PointerBar, QueueLines
@@ -327,7 +327,7 @@ class Parts:
         panel.display = True
         panel.focus()
 
-    async def stop(self, process: str, signal: Literal["int", "term", "kill"]) -> None:
+    async def stop(self, process: str, signal: StopSignal) -> None:
         """Stop a process, and let the panel say what became of it."""
         panel = await self._ensure_panel()
         try:

@@ -1,11 +1,11 @@
 """Tool cards: one line while folded, with arguments, diffs and output when expanded."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 from rich.segment import Segment
 from rich.style import Style
 
+from felan_core.protocol.entries import ToolStateName
 from felan_tui.text.ansi import ansi_lines
 from felan_tui.text.cells import cell_len, cut
 from felan_tui.text.safe import safe, safe_line
@@ -13,8 +13,6 @@ from felan_tui.transcript.blocks import BaseBlock, duration, text_height
 from felan_tui.transcript.diff import FileDiff, changes, counts, diff_rows
 from felan_tui.transcript.look import Look
 from felan_tui.transcript.rows import Row, cut_row, fold_runs, indent, wrap_text
-
-ToolState = Literal["running", "completed", "failed", "interrupted"]
 
 HEAD_LINES = 100
 TAIL_LINES = 400
@@ -46,7 +44,7 @@ class ToolBlock(BaseBlock):
     title: str
     name: str = ""
     category: str = ""
-    state: ToolState = "running"
+    state: ToolStateName = "running"
     seconds: float | None = None
     output: str = ""
     diffs: tuple[FileDiff, ...] = ()

@@ -9,6 +9,9 @@ import msgspec
 from msgspec import Meta
 
 from felan_core.protocol.base import LIMITS, Count, Id, Label, NonEmpty, Text
+from felan_core.protocol.elements import ActionScope, ActionStyle, ColumnType, Layout, Placement
+from felan_core.protocol.entries import Tone
+from felan_core.protocol.interactions import Effect
 
 Name = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
 """A variable, a label, a scenario: lower case, at most 32 characters."""
@@ -20,8 +23,6 @@ Phrase = Annotated[str, Meta(min_length=1, max_length=60)]
 Short = Annotated[str, Meta(min_length=1, max_length=LIMITS.label_bytes)]
 Speed = Annotated[float, Meta(ge=0, le=1_000_000)]
 Seconds = Annotated[float, Meta(ge=0, le=600)]
-Tone = Literal["info", "success", "warning", "error", "muted"]
-Placement = Literal["transcript", "above", "side"]
 Cell = Any
 """Text, a number, a bool or an instant; ``check`` holds it to its column."""
 
@@ -174,7 +175,7 @@ class ApprovalChoice(Shape, frozen=True, kw_only=True):
 
     id: Id
     label: Short
-    effect: Literal["allow_once", "allow_always", "reject_once", "reject_always"]
+    effect: Effect
 
 
 Choices = Annotated[tuple[Choice, ...], Meta(min_length=1, max_length=LIMITS.form_options)]
@@ -301,13 +302,13 @@ class ElementAction(Shape, frozen=True, kw_only=True):
 
     id: Id
     label: Short
-    scope: Literal["element", "item"] = "element"
+    scope: ActionScope = "element"
     fields: Annotated[tuple[AnyFormField, ...], Meta(max_length=LIMITS.form_fields)] = ()
     notice: Label = ""
     remove: bool = False
     cells: dict[str, Cell] = msgspec.field(default_factory=dict[str, Cell], name="set")
     confirm: Label = ""
-    style: Literal["default", "primary", "danger"] = "default"
+    style: ActionStyle = "default"
 
 
 ElementActions = Annotated[tuple[ElementAction, ...], Meta(max_length=LIMITS.element_actions)]
@@ -350,7 +351,7 @@ class ViewColumn(Shape, frozen=True, kw_only=True):
 
     id: Name
     label: Short
-    type: Literal["string", "number", "boolean", "time"]
+    type: ColumnType
 
 
 class ViewRow(Shape, frozen=True, kw_only=True):
@@ -366,7 +367,7 @@ class View(Step, tag="view", frozen=True, kw_only=True):
     id: ElementId
     columns: Annotated[tuple[ViewColumn, ...], Meta(min_length=1, max_length=LIMITS.form_fields)]
     items: Annotated[tuple[ViewRow, ...], Meta(max_length=LIMITS.page_entries)]
-    layout: Literal["table", "list"] = "table"
+    layout: Layout = "table"
     title: Label = ""
     placement: Placement | None = None
     actions: ElementActions = ()

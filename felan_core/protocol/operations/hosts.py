@@ -34,12 +34,14 @@ class ClientInfo(Wire, frozen=True, kw_only=True):
 Names = Annotated[list[Label], Meta(max_length=LIMITS.page_entries)]
 """Names that a peer may not know: they are kept, and ignored by whoever does not know them."""
 Version = Annotated[int, Meta(ge=1, le=2**53 - 1)]
+Versions = Annotated[list[Version], Meta(min_length=1, max_length=16)]
+LogLevel = Literal["debug", "info", "warning", "error"]
 
 
 class HelloParams(Wire, frozen=True, kw_only=True):
     """The first request: 1 to 16 protocol versions, who asks, and the UI vocabulary that it knows."""
 
-    protocol_versions: Annotated[list[Version], Meta(min_length=1, max_length=16)]
+    protocol_versions: Versions
     client: ClientInfo
     capabilities: Maybe[Names] = UNSET
     interactions: Maybe[Names] = UNSET
@@ -112,14 +114,14 @@ class LogsParams(Wire, frozen=True, kw_only=True):
 
     cursor: Maybe[Cursor] = UNSET
     limit: Maybe[PageLimit] = UNSET
-    level: Maybe[Literal["debug", "info", "warning", "error"]] = UNSET
+    level: Maybe[LogLevel] = UNSET
 
 
 class LogLine(Wire, frozen=True, kw_only=True):
     """One line of the host's log, cleaned of secrets by whoever wrote it."""
 
     at: Instant
-    level: Literal["debug", "info", "warning", "error"]
+    level: LogLevel
     message: Text
     fields: Maybe[Structured] = UNSET
 

@@ -20,6 +20,9 @@ from felan_core.protocol.operations.turns import CancelParams, PromptParams
 from felan_core.protocol.problems import Problem
 from felan_core.protocol.session import ExecutionRow, ExecutionState, ProcessRow, ProcessState
 
+StopSignal = Literal["int", "term", "kill"]
+"""How a process is asked to end, from the gentlest on."""
+
 
 def decoded_length(data: str) -> int:
     """How many bytes canonical base64 stands for."""
@@ -131,7 +134,7 @@ class ProcessStopParams(Wire, frozen=True, kw_only=True):
     """The signal to begin with, and how long to wait before the next harder one."""
 
     process: Id
-    signal: Maybe[Literal["int", "term", "kill"]] = UNSET
+    signal: Maybe[StopSignal] = UNSET
     grace_ms: Maybe[Annotated[int, Meta(ge=0, le=60_000)]] = UNSET
 
 
