@@ -3,7 +3,7 @@ protocol §7).
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Union
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
