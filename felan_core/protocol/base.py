@@ -41,8 +41,11 @@ __all__ = [
 ]
 
 PROTOCOL_VERSION: Final = 1
+"""``v`` of every frame (session protocol §1)."""
 STORAGE_VERSION: Final = 1
+"""``v`` of every stored row (session protocol §8)."""
 CONTROL_VERSION: Final = 1
+"""``control`` of every control frame (session protocol §9)."""
 
 T = TypeVar("T")
 Maybe = Union[T, UnsetType]
@@ -93,6 +96,7 @@ class Limits(msgspec.Struct, frozen=True, rename="camel"):
 
 
 LIMITS: Final = Limits()
+"""The one table: every check reads it."""
 MAX_INTEGER: Final = 2**53 - 1
 
 Id = Annotated[str, Meta(min_length=1, max_length=LIMITS.id_bytes)]

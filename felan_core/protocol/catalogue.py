@@ -89,8 +89,11 @@ def _table() -> dict[str, Operation]:
 
 
 OPERATION_CATALOG: Final[dict[str, Operation]] = _table()
+"""Every operation of the contract by its name (session protocol §4)."""
 OPERATION_PARAMS: Final[dict[str, type[Any]]] = {row.name: row.params for row in OPERATION_CATALOG.values()}
+"""The shape of each operation's parameters, by its name."""
 OPERATION_RESULTS: Final[dict[str, type[Any]]] = {row.name: row.result for row in OPERATION_CATALOG.values()}
+"""The shape of each operation's result, by its name."""
 
 
 def operation_named(name: str) -> Operation:

@@ -109,7 +109,8 @@ PRODUCTION: Final = ProductionTarget()
 def parse_bootstrap_hello(raw: Json) -> BootstrapHello:
     """``{v, id, protocolVersions, client?, target?}`` out of a hello of any version, in plain JSON ``raw``.
 
-    It tells a host whom it speaks to before a version is agreed, so ``v`` may be any positive integer.
+    It tells a host whom it speaks to before a version is agreed (session protocol §9), so ``v`` may be any
+    positive integer.
     Raises ``ProtocolError('invalid_request')``.
     """
     frame = as_object(plain(raw))
@@ -128,7 +129,7 @@ def parse_bootstrap_hello(raw: Json) -> BootstrapHello:
 
 
 def parse_control_request(raw: Json) -> ControlRequest:
-    """The control request in plain JSON ``raw``.
+    """The control request in plain JSON ``raw`` (session protocol §9).
 
     Raises ``ProtocolError``: ``protocol_mismatch`` for another control version, else ``invalid_request``,
     also for every member that is not declared, in the target too.
@@ -146,7 +147,8 @@ def parse_control_request(raw: Json) -> ControlRequest:
 
 
 def parse_control_response(raw: Json) -> ControlResponse:
-    """The control response in plain JSON ``raw``. An error goes with every outcome but ``accepted``.
+    """The control response in plain JSON ``raw`` (session protocol §9). An error goes with every outcome but
+    ``accepted``.
 
     Raises ``ProtocolError`` as ``parse_control_request``.
     """
@@ -175,7 +177,7 @@ def require_target(asked: Target, mine: Target, canonical: Callable[[str], str] 
 
 
 def parse_daemon_target(value: Json) -> DaemonTarget:
-    """The target of a daemon: ``{kind:"production"}`` or ``{kind:"namespace", name}``.
+    """The target of a daemon: ``{kind:"production"}`` or ``{kind:"namespace", name}`` (session protocol §9).
 
     A name matches ``[a-z0-9][a-z0-9_-]*``, is at most 64 bytes, and is not ``production``. Raises
     ``ProtocolError('invalid_request')``.

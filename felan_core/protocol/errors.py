@@ -26,6 +26,7 @@ KnownErrorCode = Literal[
     "request_capacity",
     "target_mismatch",
 ]
+"""A code that this version knows, for a type checker."""
 ERROR_CODES: Final[tuple[str, ...]] = get_args(KnownErrorCode)
 """The codes that this version knows. On the wire a code is any bounded string (session protocol §3)."""
 

@@ -176,7 +176,7 @@ SessionEvent = Union[KnownEvent, UnknownEvent]
 
 
 def parse_session_event(value: Json) -> SessionEvent:
-    """The typed event for plain JSON ``{type, …}``.
+    """The typed event for plain JSON ``{type, …}`` (session protocol §3, §7).
 
     An unknown type is kept as ``UnknownEvent`` (depth 32, 12 MiB); a malformed event of a known type is
     refused. Raises ``ProtocolError('invalid_request')``.

@@ -121,7 +121,7 @@ class _ReplyRest(Wire, frozen=True, kw_only=True):
 
 
 def parse_client_frame(line: bytes) -> Request:
-    """The request on one line (UTF-8, no LF), its parameters typed by its operation.
+    """The request on one line (UTF-8, no LF), its parameters typed by its operation (session protocol §3).
 
     Checked in the order of §3: frame, version, id, operation, the session that its scope asks for or forbids,
     parameters. A mutation's id must be a UUIDv7. Raises ``ProtocolError``.
@@ -134,8 +134,10 @@ def parse_client_frame(line: bytes) -> Request:
 
 
 def parse_client_envelope(raw: Json) -> Request:
-    """The request in plain JSON ``raw``: ``parse_client_frame`` for what is decoded already. Raises
-    ``ProtocolError``.
+    """The request in plain JSON ``raw`` (session protocol §3): ``parse_client_frame`` for what is decoded
+    already.
+
+    Raises ``ProtocolError``: ``unsupported_operation``, ``protocol_mismatch``, else ``invalid_request``.
     """
     line = exact(raw)
     request = None if line is None else _quick(_client_frame, line)
@@ -228,7 +230,7 @@ def parse_session_command(value: Json) -> SessionCommand:
 
 
 def parse_server_frame(line: bytes, op_of: OpOf) -> ServerEnvelope | Unclaimed:
-    """The frame of a host on one line (UTF-8, no LF).
+    """The frame of a host on one line (UTF-8, no LF; session protocol §3).
 
     ``op_of`` names the operation of an outstanding request by its id, since an accepted reply carries ``re``
     and not ``op``; where it names none the reply comes back ``Unclaimed``. Raises ``ProtocolError``.
@@ -269,10 +271,10 @@ def _as_written(line: bytes, op_of: OpOf) -> ServerEnvelope | None:
 
 
 def parse_server_envelope(raw: Json, op: str | None = None) -> ServerEnvelope:
-    """The frame of a host in plain JSON ``raw``.
+    """The frame of a host in plain JSON ``raw``: a reply, an event, text or a notice (session protocol §3).
 
     ``op``: the operation of the outstanding request; an accepted reply needs it, since it repeats ``re`` and
-    not the operation. Raises ``ProtocolError``.
+    not the operation. Raises ``ProtocolError``: ``protocol_mismatch``, else ``invalid_request``.
     """
     if type(raw) is dict:
         try:

@@ -34,7 +34,7 @@ def encode_frame(value: Any) -> bytes:
 
 
 class JsonLineDecoder:
-    """Bytes in, the values of whole frames out, whatever the chunking.
+    """Bytes in, the values of whole frames out, whatever the chunking (session protocol §2).
 
     ``push`` yields after the fact: good frames before a broken one are yielded first, then ``ProtocolError``
     is raised, and the decoder stays failed. A line that never ends is refused at ``frameBytes``, not held.

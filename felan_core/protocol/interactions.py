@@ -202,7 +202,7 @@ _ANSWERS: dict[type[Any], type[Any]] = {
 
 def validate_interaction_answer(request: InteractionRequest, answer: Json) -> Answer:
     """Check ``answer`` (plain JSON) against ``request``: kind, offered ids, declared fields, choices and
-    actions.
+    actions (session protocol §6). Who may answer, and when, is the host's to check.
 
     Returns the typed answer. Raises ``ProtocolError('invalid_request')``; the interaction then keeps waiting.
     """

@@ -57,7 +57,7 @@ class StoredEventRow(Wire, frozen=True, kw_only=True):
 
 
 def parse_stored_request_record(value: Json) -> StoredRequestRecord:
-    """The typed row in plain JSON.
+    """The typed row in plain JSON (session protocol §8). Instants are milliseconds since the Unix epoch.
 
     ``v`` is required, and may be another than ``STORAGE_VERSION``: such a row compares as ``unavailable``.
     Its id is a normalised UUIDv7. Raises ``ProtocolError('invalid_request')``.
@@ -74,8 +74,9 @@ def parse_stored_request_record(value: Json) -> StoredRequestRecord:
 
 
 def parse_stored_event_row(value: Json) -> StoredEventRow:
-    """The typed row in plain JSON, of ``STORAGE_VERSION`` alone; its event is checked, and
-    kept as the JSON of what was checked.
+    """The typed row in plain JSON, of ``STORAGE_VERSION`` alone (session protocol §8).
+
+    Its event is checked, and kept as the JSON of what was checked.
 
     Raises ``ProtocolError('invalid_request')``.
     """
@@ -94,8 +95,8 @@ def _require_version(value: Json) -> None:
 
 
 def canonical_request_payload(op: str, session: str | None, params: msgspec.Struct | JsonObject) -> str:
-    """Canonical JSON (RFC 8785) of the normalised meaning, without id and wire version; no defaults filled
-    in.
+    """Canonical JSON (RFC 8785) of the normalised meaning, without id and wire version; no defaults are
+    filled in (session protocol §8).
 
     ``params``: the operation's typed parameters, or plain JSON, which is parsed first. Raises
     ``ProtocolError``.
@@ -117,7 +118,12 @@ def canonical_request_payload(op: str, session: str | None, params: msgspec.Stru
 
 
 def compare_request_payload(stored: StoredRequestRecord | None, payload: str) -> Comparison:
-    """Whether a request repeats what is stored under its id. It runs nothing."""
+    """Whether a request repeats what is stored under its id (session protocol §8). It runs nothing, and
+    raises nothing.
+
+    ``same``; ``conflict``: another payload; ``unavailable``: none is stored, or a row of a version that is
+    not known here. Session and principal are the caller's to compare: the payload holds the session.
+    """
     if stored is None or stored.v != STORAGE_VERSION:
         return "unavailable"
     return "same" if stored.payload == payload else "conflict"

@@ -116,7 +116,7 @@ class RemoteOperation(NamedTuple):
 
 
 def parse_remote_operation(value: Json) -> RemoteOperation:
-    """``{op, params}`` of a remote command in plain JSON.
+    """``{op, params}`` of a remote command in plain JSON (session protocol §11).
 
     ``sessions.create`` takes an optional lower-case UUID ``sessionId``; all else is as local. Raises
     ``ProtocolError``: ``unsupported_operation`` for what cannot be asked remotely.
@@ -137,7 +137,8 @@ def parse_remote_operation(value: Json) -> RemoteOperation:
 
 
 def parse_remote_command_row(value: Json) -> RemoteCommandRow:
-    """The row in plain JSON, its provenance and its operation checked; ``params`` as they were checked.
+    """The row in plain JSON, its provenance and its operation checked; ``params`` as they were checked
+    (session protocol §11).
 
     Raises ``ProtocolError``: ``unsupported_operation`` for what cannot be asked remotely, else
     ``invalid_request``.

@@ -83,7 +83,8 @@ StreamState = Union[ActiveStream, Literal["completed", "completion_only"], None]
 
 
 def classify_text_delta(state: StreamState, position: StreamPosition, text: str) -> DeltaVerdict:
-    """What a text frame means to a reducer that holds ``state`` for its (session, message, id).
+    """What a text frame means to a reducer that holds ``state`` for its (session, message, id) (session
+    protocol §7). Offsets count Unicode scalar values, Python's ``len``. It raises nothing.
 
     Only the delta's own slice of the prefix is compared; the reducer's state is not changed.
     """
@@ -103,7 +104,9 @@ def classify_text_delta(state: StreamState, position: StreamPosition, text: str)
 
 
 def classify_revision(current: int, incoming: int) -> RevisionVerdict:
-    """``current`` is the last revision that the reducer applied."""
+    """What a frame's revision means to a reducer whose last applied one is ``current`` (session protocol
+    §7): ``next``, ``duplicate`` (it is applied already) or ``gap``. It raises nothing.
+    """
     if incoming == current + 1:
         return "next"
     return "duplicate" if incoming <= current else "gap"

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from felan_core import protocol
 from felan_core.agents.backend import ToolPatch, Turn, TurnOutcome
 from felan_core.client.transport import MemoryTransport
 from felan_core.protocol import (
@@ -58,6 +59,20 @@ def test_the_table_of_limits_is_the_table_of_the_code() -> None:
     assert [row[:2] for row in table("Limits")] == [
         [f"`{name}`", f"{value:,}"] for name, value in msgspec.to_builtins(LIMITS).items()
     ]
+
+
+PUBLIC = [
+    name
+    for name in protocol.__all__
+    if name.startswith(("parse_", "classify_", "canonical_", "compare_", "request_r", "validate_", "encode_"))
+]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_function_says_where_its_rule_stands_and_what_it_raises(name: str) -> None:
+    words = " ".join((getattr(protocol, name).__doc__ or "").split())
+    assert "session protocol §" in words
+    assert "Raises ``ProtocolError" in words or "raises nothing" in words
 
 
 def test_every_error_code_is_explained() -> None:
