@@ -215,7 +215,7 @@ class LiveSession:
             await self._broker.withdraw_open("the session was closed")
 
         await self.actor.do(withdraw)
-        await self._turns.shut_down("cancelled")
+        await self._turns.shut_down("cancelled", closing=True)
 
         async def job() -> op.RevisionResult:
             await self._broker.withdraw_open("the session was closed")

@@ -86,6 +86,7 @@ class Turns:
         self._driver: asyncio.Task[None] | None = None
         self._cancelling = False
         self._leaving = False
+        self._ending = False
         self._helpers: set[asyncio.Task[None]] = set()
         # The contract's queue items have no images: those of this host's items are kept here, and a restart
         # loses them.
@@ -95,7 +96,7 @@ class Turns:
 
     async def prompt(self, call: Call, params: PromptParams) -> RunResult:
         """Start a turn. ``busy`` while one runs: steer or follow up instead. Inside a job."""
-        self._check_open()
+        await self._take_up()
         if self._actor.state.run is not None:
             raise ProtocolError("busy", "a turn is running: steer it, or follow up", retryable=True)
         run = self._actor.services.new_id()
@@ -105,7 +106,7 @@ class Turns:
 
     async def steer(self, call: Call, params: PromptParams) -> QueuedResult:
         """Put a message into the turn that runs; without one it starts a turn. Inside a job."""
-        self._check_open()
+        await self._take_up()
         if not self.agent.backend.abilities.steer:
             raise ProtocolError("unsupported_operation", "this session's agent cannot be steered")
         run = self._actor.state.run
@@ -130,7 +131,7 @@ class Turns:
 
     async def follow_up(self, call: Call, params: PromptParams) -> QueuedResult:
         """Queue a message for after the turn; without one it starts a turn. Inside a job."""
-        self._check_open()
+        await self._take_up()
         return await self._enqueue(call, params, "follow_up")
 
     async def cancel(self, call: Call, params: CancelParams) -> CancelResult:
@@ -414,9 +415,13 @@ class Turns:
         """Continue what was answered and never continued. Inside a job."""
         await self._pump()
 
-    async def shut_down(self, outcome: RunOutcome = "interrupted") -> None:
-        """Nothing more is started, the turn ends as ``outcome`` says, the agent is closed. Outside jobs."""
+    async def shut_down(self, outcome: RunOutcome = "interrupted", *, closing: bool = False) -> None:
+        """Nothing more is started, the turn ends as ``outcome`` says, the agent is closed. Outside jobs.
+
+        ``closing``: it is the session alone that ends, and it can be taken up again.
+        """
         self._leaving = True
+        self._ending = self._ending or not closing
         await self.agent.leave()
         mine: tuple[asyncio.Task[Any] | None, ...] = (self._driver, self._taking, *self._helpers)
         tasks = [task for task in mine if task is not None]
@@ -431,12 +436,18 @@ class Turns:
 
         await self._actor.do(job)
         await self.agent.backend.close()
+        self.agent.replace()
 
-    def _check_open(self) -> None:
-        if self._actor.state.header.state == "closed":
-            raise ProtocolError("unavailable", "session: it is closed")
-        if self._leaving:
+    async def _take_up(self) -> None:
+        """What is said in a closed session takes it up again: its agent is started anew. Inside a job."""
+        header = self._actor.state.header
+        if self._ending:
             raise ProtocolError("unavailable", "the host is ending", retryable=True)
+        if header.state == "closed":
+            await self._actor.commit(SessionUpdated(header=msgspec.structs.replace(header, state="idle")))
+            self._leaving = False
+        elif self._leaving:
+            raise ProtocolError("unavailable", "session: it is being closed", retryable=True)
 
     def _beside(self, work: Awaitable[None], what: str) -> None:
         async def run() -> None:

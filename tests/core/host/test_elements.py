@@ -238,8 +238,6 @@ async def test_a_closed_session_takes_no_more_actions_and_starts_no_agent(
     params = op.UiActionParams(element="v", revision=revision, action="open", item="a")
     for attempt in (
         client.ui_action(session, params),
-        client.prompt(session, "x"),
-        client.follow_up(session, "x"),
         client.shell(session, op.ShellParams(command="true")),
     ):
         with pytest.raises(ProtocolError) as refusal:

@@ -1,5 +1,6 @@
 """What a session raises for its task pointer: start, resume, prompt, compaction, clear (task pointer §3)."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -419,3 +420,57 @@ async def test_a_clear_that_is_asked_for_twice_is_done_once(host: Rig, work: Pat
     first = await client.sessions_create(params, identity)
     assert await client.sessions_create(params, identity) == first
     assert raised.of("SessionStart") == ["clear"]
+
+
+@pytest.mark.parametrize("say", ["prompt", "steer", "follow_up"])
+@pytest.mark.parametrize("restart", [False, True])
+async def test_what_is_said_in_a_closed_session_takes_it_up_with_its_pointer_as_it_was(
+    tmp_path: Path, hand: Stagehand, work: Path, raised: Raised, say: str, restart: bool
+) -> None:
+    hand.publisher = "publish-it"
+    hand.scripts.append(says_something)
+    rig = await open_rig(tmp_path / "data", hand, Clock())
+    client = await rig.client()
+    session = (await rig.session(client, work)).state.session
+    await take_turn(client, session, "one", hand)
+    publish(rig, session)
+    before = state_file(rig, session).read_bytes()
+    await client.close_session(session)
+    assert state_file(rig, session).read_bytes() == before
+    if restart:
+        await rig.close()
+        rig = await open_rig(tmp_path / "data", hand, Clock())
+        client = await rig.client()
+    replica = await client.attach(session)
+    assert replica.state.header.state == "closed"
+    raised.events.clear()
+    await getattr(client, say)(session, "two")
+    await until(lambda: len(hand.turns) == 2 and replica.state.run is None)
+    assert raised.events == [("SessionStart", "resume"), ("UserPromptSubmit", "")]
+    assert [one["status"] for one in contexts(hand.turns[1])] == ["CLEAN", "DIRTY"]
+    assert replica.state.header.state == "idle" and replica.state.header.agent.state == "ready"
+    assert len(hand.puppets) >= 2 and hand.puppets[-1] is not hand.puppets[0]
+    (row,) = (await client.sessions_list()).items
+    assert row.state == "idle" and row.revision == replica.state.revision
+    await rig.close()
+    assert not rig.faults, rig.faults
+
+
+async def test_a_session_that_is_just_being_closed_takes_nothing_and_one_that_is_taken_up_can_be_closed_again(
+    host: Rig, hand: Stagehand, work: Path
+) -> None:
+    client = await host.client()
+    replica = await host.session(client, work)
+    session = replica.state.session
+    await take_turn(client, session, "one", hand)
+    outcomes = await asyncio.gather(
+        client.close_session(session), client.prompt(session, "meanwhile"), return_exceptions=True
+    )
+    assert isinstance(outcomes[0], int)
+    if isinstance(outcomes[1], BaseException):
+        assert isinstance(outcomes[1], ProtocolError) and outcomes[1].code == "unavailable"
+    await until(lambda: replica.state.header.state == "closed")
+    await take_turn(client, session, "two", hand)
+    await client.close_session(session)
+    await until(lambda: replica.state.header.state == "closed")
+    assert replica.state.run is None and hand.closed >= 2
