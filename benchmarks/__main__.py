@@ -31,11 +31,18 @@ def _protocol() -> str:
     return measure()
 
 
+def _terminal() -> str:
+    from benchmarks.terminal import measure
+
+    return measure()
+
+
 BENCHMARKS: dict[str, Callable[[], str]] = {
     "first_paint": _first_paint,
     "stream": _stream,
     "pointer": _pointer,
     "protocol": _protocol,
+    "terminal": _terminal,
 }
 
 

@@ -25,9 +25,7 @@ def row_pieces(row: Seen) -> list[Piece]:
         pieces.append((f"{row.missed} before it not seen  ", "$text-warning"))
     pieces.append(first)
     if row.pointer.code and row.pointer.readable:
-        pieces.append(
-            (f"  {row.pointer.code}", "$text-warning")
-        )  # the text is what a narrow row must not lose
+        pieces.append((f"  {row.pointer.code}", "$text-warning"))  # last: a narrow row must not lose the text
     return pieces
 
 

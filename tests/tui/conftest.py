@@ -1,8 +1,8 @@
-"""What the tests of the screen do otherwise than Textual's own: wait for the app's loop, and parse styles once.
+"""What the tests of the screen do unlike Textual: wait for the app's own loop, and parse styles once.
 
 Textual's pilot calls a process idle that has used little of the processor for 20 ms, twice a key. On a busy
 machine that says idle of an app that never got its turn, and on a quiet one it is most of what a key costs.
-Here the loop itself says when it has nothing to do. And each app of a process would parse the same style sheets
+Here the loop itself says when it has nothing to do. And each app of a process would parse the same styles
 with the same variables again.
 """
 

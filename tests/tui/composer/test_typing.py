@@ -111,7 +111,6 @@ async def test_a_megabyte_is_pasted_folded_and_sent_whole() -> None:
     text = "".join(f"line {number} 가나다\n" for number in range(80_000))
     assert len(text) > 1_000_000
     async with app.run_test() as pilot:
-        started = time.monotonic()
         paste(app, text)
         await pilot.press(*"see")
         await pilot.pause()
@@ -119,7 +118,6 @@ async def test_a_megabyte_is_pasted_folded_and_sent_whole() -> None:
         await pilot.pause(0.13)
         await pilot.press("enter")
         await pilot.pause()
-        assert time.monotonic() - started < 3
         assert app.heard() == [("Submitted", text + "see")]
 
 

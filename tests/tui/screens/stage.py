@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rich.console import RenderableType
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from felan_core.agents.backend import Turn, TurnOutcome, Withdrawn
 from felan_core.client.transport import MemoryTransport, memory_pair
@@ -60,9 +62,9 @@ class Stage:
         self._read: tuple[object, list[str]] = (None, [])
         display = app._display
 
-        def paint(*what: Any) -> None:
+        def paint(screen: Screen[Any], renderable: RenderableType | None) -> None:
             self._painted += 1
-            display(*what)
+            display(screen, renderable)
 
         app._display = paint
 

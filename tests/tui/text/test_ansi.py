@@ -1,7 +1,5 @@
 """Process output becomes harmless styled lines, however it is cut, and fast."""
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -142,23 +140,3 @@ def test_in_chunks_as_in_whole(data: bytes, draw: st.DataObject) -> None:
     lines += screen.feed(b"", final=True)
     assert lines == ansi_lines(data)
     assert not hostile.harmful(plain_text(lines))
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        b"plain text of an ordinary build that goes on for about ninety characters, as they usually do ok\n",
-        b"\x1b[32mINFO\x1b[0m 2026-11-30 12:00:00 \x1b[1mserver\x1b[0m: took \x1b[33m12 ms\x1b[0m in all\n",
-        b"\r 42% |################                   | 421/1000 [00:03<00:05, 110.2 files/s, cached 12]",
-    ],
-    ids=["plain", "coloured", "progress"],
-)
-def test_it_keeps_up_with_a_chatty_process(line: bytes) -> None:
-    data = line * (1_000_000 // len(line))
-    screen = AnsiLines()
-    started = time.thread_time()
-    for at in range(0, len(data), 65536):
-        screen.feed(data[at : at + 65536])
-    seconds = time.thread_time() - started
-    print(f"{len(data) / 1e6 / seconds:.0f} MB/s")
-    assert len(data) / 1e6 / seconds > 2
