@@ -14,7 +14,7 @@ from felan_core.protocol.forms import check_values
 from felan_core.protocol.operations import UiActionParams
 
 HOST_PREFIX = "felan."
-_HOST_ELEMENTS = 8
+HOST_ELEMENTS = 8
 """Places kept for the host's own: an agent that fills the rest must not keep a queue from being held."""
 
 
@@ -25,8 +25,8 @@ def show(actor: SessionActor, element: Element) -> list[PresentationUpdated]:
         return []
     if known is None and not element.id.startswith(HOST_PREFIX):
         others = sum(not one.startswith(HOST_PREFIX) for one in actor.state.presentation)
-        if others >= LIMITS.elements - _HOST_ELEMENTS:
-            raise invalid(f"presentation: more than {LIMITS.elements - _HOST_ELEMENTS} elements of an agent")
+        if others >= LIMITS.elements - HOST_ELEMENTS:
+            raise invalid(f"presentation: more than {LIMITS.elements - HOST_ELEMENTS} elements of an agent")
     return [PresentationUpdated(element=element)]
 
 

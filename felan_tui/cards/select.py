@@ -27,7 +27,7 @@ class SelectCard(InteractionCard):
         super().__init__(interaction, around=around, draft=draft, id=id)
         request = interaction.request
         assert isinstance(request, SelectRequest)
-        low, high = given(request.min, 1), given(request.max, 1)
+        low, high = request.bounds
         marked: Any = self._given_draft.get("marked", [])
         self.chooser = Chooser(
             [Choice(option.id, option.label, given(option.description, "")) for option in request.options],

@@ -17,6 +17,8 @@ import pytest
 from felan_core import protocol
 from felan_core.agents.backend import ToolPatch, Turn, TurnOutcome
 from felan_core.client.transport import MemoryTransport
+from felan_core.host.fitting import FREE_DEPTH
+from felan_core.host.presentation import HOST_ELEMENTS
 from felan_core.protocol import (
     ERROR_CODES,
     INTERACTION_KINDS,
@@ -59,6 +61,11 @@ def test_the_table_of_limits_is_the_table_of_the_code() -> None:
     assert [row[:2] for row in table("Limits")] == [
         [f"`{name}`", f"{value:,}"] for name, value in msgspec.to_builtins(LIMITS).items()
     ]
+
+
+def test_what_a_host_keeps_for_itself_is_said_in_its_own_numbers() -> None:
+    assert f"at most {LIMITS.elements - HOST_ELEMENTS} of the {LIMITS.elements}" in PAGE
+    assert f"nests deeper than {FREE_DEPTH} levels" in PAGE
 
 
 PUBLIC = [
