@@ -24,10 +24,8 @@ run: $(VENV)/.felan-compiled
 # What a developer needs on top of what a user needs.
 setup: $(VENV)/.felan-dev $(VENV)/.felan-compiled
 
-# The real command in a pty has the machine to itself: two of them at once wait for each other.
 test: setup
-	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore tests/e2e $(ARGS)
-	$(BIN)/python -m pytest tests/e2e
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 check: setup
 	$(BIN)/ruff check .

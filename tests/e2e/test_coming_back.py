@@ -96,14 +96,15 @@ def _asks_again(felan: Felan, word: str = "one") -> None:
 
 
 def test_an_agent_that_cannot_come_back_starts_without_memory_and_says_so(tmp_path: Path) -> None:
+    # High enough for the prompt with all that stands in it, however long the names of the folders are.
     command = shlex.join([sys.executable, str(HARNESS / "scripted.py"), "prompt_blocks"])
-    with Felan(tmp_path, "--agent", command, rows=40) as felan:
+    with Felan(tmp_path, "--agent", command, rows=60) as felan:
         felan.ready()
         felan.enter("remember me")
         felan.see_not("Esc cancels")
         felan.see("you     remember me")
         felan.kill_all()
-    with Felan(tmp_path, "-c", rows=40) as felan:
+    with Felan(tmp_path, "-c", rows=60) as felan:
         felan.see("you     remember me")
         felan.ready()
         felan.enter("who am I")

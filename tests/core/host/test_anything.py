@@ -422,18 +422,8 @@ class World:
 SOME = st.integers(0, 4)
 WHICH = st.sampled_from([0, 0, 0, 0, 0, 1])
 AGENT = [
-    *(
-        "assistant",
-        "thinking",
-        "tool",
-        "tool ends",
-        "asks",
-        "asks for later",
-        "withdraws",
-        "shows",
-        "removes",
-    ),
-    *("notice", "publishes", "remembers", "dies outside", "ends", "ends", "ends", "fails", "dies"),
+    *("assistant", "thinking", "tool", "tool ends", "asks", "asks for later", "withdraws", "shows"),
+    *("removes", "notice", "publishes", "remembers", "dies outside", "ends", "ends", "ends", "fails", "dies"),
 ]
 ELEMENTS = ["view", "felan.queue", "felan.queue", "felan.pointer"]
 SAY = st.tuples(st.just("say"), st.sampled_from(["prompt", "steer", "follow_up", "follow_up"]), SOME, WHICH)
