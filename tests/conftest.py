@@ -5,12 +5,16 @@ import os
 from collections.abc import Generator
 
 import pytest
+from hypothesis import settings
 
 from felan_tui.cli.garbage import set_aside
 
+settings.register_profile("felan", deadline=None)  # how long an example takes says how busy the machine is
+settings.load_profile("felan")
+
 
 def pytest_collection_finish() -> None:
-    """Like the product: what was loaded is no garbage. Looked at again and again it took a fifth of the time."""
+    """Like the product: what was loaded is no garbage. Looking at it over and over took a fifth of the time."""
     gc.collect()
     set_aside()
 
