@@ -14,7 +14,7 @@ settings.load_profile("felan")
 
 
 def pytest_collection_finish() -> None:
-    """Like the product: what was loaded is no garbage. Looking at it over and over took a fifth of the time."""
+    """Like the product: what was loaded is no garbage. Looking at it each time took a fifth of the time."""
     gc.collect()
     set_aside()
 
