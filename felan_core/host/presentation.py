@@ -6,6 +6,7 @@ import msgspec
 
 from felan_core.host.actor import SessionActor
 from felan_core.host.call import Call
+from felan_core.host.shares import check_element
 from felan_core.protocol import LIMITS, ProtocolError, given
 from felan_core.protocol.elements import Action, Element, StatusElement, ViewElement
 from felan_core.protocol.errors import invalid
@@ -27,6 +28,7 @@ def show(actor: SessionActor, element: Element) -> list[PresentationUpdated]:
         others = sum(not one.startswith(HOST_PREFIX) for one in actor.state.presentation)
         if others >= LIMITS.elements - HOST_ELEMENTS:
             raise invalid(f"presentation: more than {LIMITS.elements - HOST_ELEMENTS} elements of an agent")
+    check_element(actor.state, element)
     return [PresentationUpdated(element=element)]
 
 

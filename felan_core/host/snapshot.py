@@ -1,17 +1,21 @@
 """A session as a client gets it that attaches: all that fits, and where the rest is to be had (§1, §7).
 
-History is shortened first (its cursor says so), then prefixes become completion-only. Where even that is
-not enough, running tools are left out, the oldest first: each is told whole when it next changes.
+Questions that ended and processes have a share of their own, the newest first. History is shortened first
+(its cursor says so), then prefixes become completion-only. Where even that is not enough, running tools are
+left out, the oldest first: each is told whole when it next changes.
 """
 
 from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from felan_core.host.actor import SessionActor
+from felan_core.host.shares import ENDED_BYTES, PROCESSES_BYTES, newest_within
 from felan_core.protocol.base import LIMITS, UNSET, Maybe
 from felan_core.protocol.entries import Entry, ToolEntry
 from felan_core.protocol.errors import ProtocolError, invalid
+from felan_core.protocol.reducer import OPEN_STATES
 from felan_core.protocol.session import History, SessionSnapshot
 from felan_core.protocol.streams import CompletionOnlyStream, StreamPrefix
 
@@ -25,7 +29,7 @@ def captured(actor: SessionActor, streams: list[StreamPrefix], history_limit: in
     shown = _newest(actor, history_limit)
     withheld = list(state.completion_only.values())
     running = [one for one in state.entries if isinstance(one, ToolEntry) and one.state == "running"]
-    running = running[-LIMITS.page_entries :]
+    running = newest_within(running[-LIMITS.page_entries :], LIMITS.page_bytes)
     while True:
         there = {entry.id for entry in shown}
         snapshot = state.to_snapshot(
@@ -34,6 +38,7 @@ def captured(actor: SessionActor, streams: list[StreamPrefix], history_limit: in
             streams=streams,
             completion_only=withheld,
         )
+        snapshot = _within_shares(snapshot)
         excess = len(_encode(snapshot)) - LIMITS.snapshot_bytes
         if excess <= 0:
             return snapshot
@@ -49,6 +54,17 @@ def captured(actor: SessionActor, streams: list[StreamPrefix], history_limit: in
             running = _without_oldest(running, excess)
         else:
             raise ProtocolError("unavailable", "session: it does not fit into a snapshot")
+
+
+def _within_shares(snapshot: SessionSnapshot) -> SessionSnapshot:
+    """The snapshot without the oldest questions that ended, and processes, where they are too large."""
+    ended = [one for one in snapshot.interactions if one.state not in OPEN_STATES]
+    kept = {one.id for one in newest_within(ended, ENDED_BYTES)}
+    return replace(
+        snapshot,
+        interactions=[one for one in snapshot.interactions if one.state in OPEN_STATES or one.id in kept],
+        processes=newest_within(snapshot.processes, PROCESSES_BYTES),
+    )
 
 
 def _newest(actor: SessionActor, limit: int) -> list[Entry]:

@@ -16,6 +16,7 @@ from felan_core.host.fitting import checked, label, mended, scalars
 from felan_core.host.panel import Panel
 from felan_core.host.pointer import RECOVERY, Pointer
 from felan_core.host.presentation import HOST_PREFIX, hide, show
+from felan_core.host.shares import check_catalogue, check_request
 from felan_core.host.streams import Streams
 from felan_core.host.turns import OpenTools
 from felan_core.pointer.errors import PointerError
@@ -179,6 +180,7 @@ class Stage:
         async def job() -> "tuple[str, asyncio.Future[Answer]]":
             self._check_open()
             checked(request, InteractionRequest, "request")
+            check_request(self._actor.state, request)
             await self._streams.complete("completed")
             return await self._broker.open(
                 request,
@@ -266,6 +268,7 @@ class Stage:
             )
             if new != old:
                 checked(new, Catalogue, "catalogue")
+                check_catalogue(self._actor.state, new)
                 await self._actor.commit(CatalogUpdated(catalogue=new))
 
         await self._do(job)

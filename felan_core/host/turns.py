@@ -21,6 +21,7 @@ from felan_core.host.fitting import label
 from felan_core.host.held import QUEUE_ELEMENT, held_element
 from felan_core.host.pointer import Pointer
 from felan_core.host.presentation import hide, show
+from felan_core.host.shares import check_queue
 from felan_core.host.streams import Streams
 from felan_core.pointer.errors import PointerError
 from felan_core.protocol import LIMITS, UNSET, ProtocolError
@@ -190,6 +191,7 @@ class Turns:
             origin=call.origin,
         )
         changed = Queue(items=[*queue.items, item], held=queue.held)
+        check_queue(changed.items)
         await actor.commit(*self._queue_events(changed), settle=(call, result))
         if params.images:
             self._images[item_id] = params.images

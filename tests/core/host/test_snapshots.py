@@ -7,13 +7,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from felan_core.agents.backend import Session, ToolPatch, Turn, TurnOutcome
+from felan_core.agents.backend import AgentError, Session, ToolPatch, Turn, TurnOutcome
 from felan_core.client.host_client import HostClient
 from felan_core.client.replica import SessionReplica
 from felan_core.protocol import LIMITS, ProtocolError
 from felan_core.protocol import operations as op
-from felan_core.protocol.elements import DocumentElement
+from felan_core.protocol.elements import DocumentElement, Form, FormButton
 from felan_core.protocol.entries import Entry, MessageEntry, NoticeEntry, ToolEntry
+from felan_core.protocol.interactions import (
+    ApprovalOption,
+    ApprovalRequest,
+    ApprovalSubject,
+    DiffSubject,
+    FormRequest,
+)
 from tests.core.host.raw import HELLO, Raw
 from tests.core.host.rig import Clock, Puppet, Rig, Script, Stagehand, open_rig, until
 from tests.core.host.same import differences, fresh
@@ -42,6 +49,10 @@ async def all_pages(client: HostClient, replica: SessionReplica, limit: int = 25
         cursor = page.next_cursor
     known = {one.id: one for one in [*pages, *replica.state.entries]}
     return sorted(known.values(), key=lambda one: one.seq)
+
+
+def asked(replica: SessionReplica) -> list[Any]:
+    return list(replica.state.interactions.values())
 
 
 @pytest.mark.parametrize("limit", [1, 256])
@@ -152,9 +163,9 @@ async def test_a_snapshot_gives_up_history_first_and_then_the_text_that_streams(
             arguments = {"data": "x" * (2 * MB)}
             await session.tool(ToolPatch(key=str(number), name="t", state="completed", arguments=arguments))
         for number in range(56):
-            document = DocumentElement(id=f"d{number}", revision=1, markdown="z" * 220_000)
+            document = DocumentElement(id=f"d{number}", revision=1, markdown="z" * 204_000)
             await session.show(document)
-        for kind in ("assistant", "thinking", "assistant"):
+        for kind in ("assistant", "thinking", "assistant", "thinking"):
             await session.text(kind, part)  # pyright: ignore[reportArgumentType] the literals of the loop
         await go_on.wait()
 
@@ -163,7 +174,7 @@ async def test_a_snapshot_gives_up_history_first_and_then_the_text_that_streams(
     replica = await host.session(client, work)
     session = replica.state.session
     await client.prompt(session, "go")
-    await until(lambda: sum(len(one) for one in replica.live_messages().values()) == 3)
+    await until(lambda: sum(len(one) for one in replica.live_messages().values()) == 4)
     raw = Raw(host.raw())
     await raw.ask(HELLO)
     reply = await raw.request("attach", {}, session)
@@ -171,14 +182,14 @@ async def test_a_snapshot_gives_up_history_first_and_then_the_text_that_streams(
     assert len(msgspec.json.encode(snapshot)) <= LIMITS.snapshot_bytes
     assert snapshot["history"]["entries"] == [] and snapshot["history"]["cursor"]
     assert snapshot["streams"] == []
-    assert [one["reason"] for one in snapshot["completionOnlyStreams"]] == ["limit"] * 3
+    assert [one["reason"] for one in snapshot["completionOnlyStreams"]] == ["limit"] * 4
     late = await (other := await host.client()).attach(session)
     assert late.live_messages() == {} and len(late.state.presentation) == 57
     go_on.set()
     await until(lambda: late.state.run is None and replica.state.run is None)
     assert late.state.completion_only == {}
     [answer] = [one for one in late.state.entries if isinstance(one, MessageEntry)]
-    assert [part_.text for part_ in answer.parts] == [part] * 3
+    assert [part_.text for part_ in answer.parts] == [part] * 4
     assert await all_pages(other, late) == list(replica.state.entries)
 
 
@@ -248,3 +259,106 @@ async def test_the_chain_of_entries_goes_on_after_a_restart(
     assert [one.parent for one in entries] == [msgspec.UNSET, *(one.id for one in entries[:-1])]
     assert not differences(replica, await fresh(second, session))
     await second.close()
+
+
+async def test_a_session_of_many_large_approvals_is_attached_to_without_the_oldest_that_ended(
+    host: Rig, hand: Stagehand, work: Path
+) -> None:
+    async def act(session: Session) -> None:
+        for number in range(80):
+            change = DiffSubject(path=f"{number}.txt", new="n" * (MB // 4 - 2000))
+            subject = ApprovalSubject(category="edit", diff=[change])
+            options = [ApprovalOption(id="yes", label="Yes", effect="allow_once")]
+            request = ApprovalRequest(title=str(number), subject=subject, options=options)
+            await session.ask(request)
+
+    hand.scripts.append(doing(act))
+    client = await host.client()
+    replica = await host.session(client, work)
+    session = replica.state.session
+    await client.prompt(session, "go")
+    for number in range(79):
+        title = str(number)
+        await until(lambda title=title: any(one.request.title == title for one in asked(replica)))
+        [one] = [one for one in asked(replica) if one.request.title == title]
+        await client.answer(session, one.id, {"option": "yes"})
+    await until(lambda: any(one.state == "waiting" for one in asked(replica)))
+    late = await (await host.client()).attach(session)
+    assert [one.request.title for one in asked(late)] == ["77", "78", "79"]
+    assert late.state.run is not None
+
+
+async def test_questions_that_are_open_have_a_share_and_one_too_many_is_refused_to_the_agent(
+    host: Rig, hand: Stagehand, work: Path
+) -> None:
+    refused: list[str] = []
+
+    async def act(session: Session) -> None:
+        async def ask(number: int) -> None:
+            try:
+                await session.ask(
+                    FormRequest(
+                        form=Form(
+                            title=str(number),
+                            description="d" * 260_000,
+                            fields=[],
+                            submit=FormButton(id="s", label="s"),
+                            cancel=FormButton(id="c", label="c"),
+                        )
+                    )
+                )
+            except AgentError as error:
+                refused.append(error.message)
+
+        await asyncio.gather(*(ask(number) for number in range(50)))
+
+    hand.scripts.append(doing(act))
+    client = await host.client()
+    replica = await host.session(client, work)
+    await client.prompt(replica.state.session, "go")
+    await until(lambda: len(refused) == 6)
+    assert "take more than" in refused[0]
+    late = await (await host.client()).attach(replica.state.session)
+    assert len(asked(late)) == 44
+
+
+async def test_elements_together_have_a_share_and_a_session_full_of_them_is_attached_to(
+    host: Rig, hand: Stagehand, work: Path
+) -> None:
+    refused: list[str] = []
+
+    async def act(session: Session) -> None:
+        for number in range(50):
+            try:
+                await session.show(DocumentElement(id=str(number), revision=1, markdown="d" * 260_000))
+            except AgentError as error:
+                refused.append(error.message)
+
+    hand.scripts.append(doing(act))
+    client = await host.client()
+    replica = await host.session(client, work)
+    await client.prompt(replica.state.session, "go")
+    await until(lambda: replica.state.run is None and refused)
+    assert len(refused) == 6
+    assert not differences(replica, await fresh(host, replica.state.session))
+
+
+async def test_a_queue_has_a_share_and_a_message_more_is_busy(host: Rig, hand: Stagehand, work: Path) -> None:
+    go_on = asyncio.Event()
+
+    async def act(session: Session) -> None:
+        await go_on.wait()
+
+    hand.scripts.append(doing(act))
+    client = await host.client()
+    replica = await host.session(client, work)
+    session = replica.state.session
+    await client.prompt(session, "go")
+    for _ in range(6):
+        await client.follow_up(session, "q" * 250_000)
+    with pytest.raises(ProtocolError) as busy:
+        await client.follow_up(session, "q" * 250_000)
+    assert busy.value.code == "busy"
+    assert len((await fresh(host, session)).state.queue.items) == 6
+    await client.cancel(session, queue=True)
+    go_on.set()

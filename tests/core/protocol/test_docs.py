@@ -17,6 +17,7 @@ import pytest
 from felan_core import protocol
 from felan_core.agents.backend import ToolPatch, Turn, TurnOutcome
 from felan_core.client.transport import MemoryTransport
+from felan_core.host import shares
 from felan_core.host.fitting import FREE_DEPTH
 from felan_core.host.presentation import HOST_ELEMENTS
 from felan_core.protocol import (
@@ -32,6 +33,7 @@ from felan_core.protocol.elements import StatusElement
 from felan_tui.cli.recording import Recording
 from tests.core.host.rig import Puppet, Rig, Stagehand, rig
 
+MB = 1024 * 1024
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "protocol.md").read_text("utf-8")
 CLIENT = DOCS / "examples" / "mini_client.py"
@@ -65,6 +67,9 @@ def test_the_table_of_limits_is_the_table_of_the_code() -> None:
 
 def test_what_a_host_keeps_for_itself_is_said_in_its_own_numbers() -> None:
     assert f"at most {LIMITS.elements - HOST_ELEMENTS} of the {LIMITS.elements}" in PAGE
+    assert f"takes {shares.AGENT_BYTES / MB:g} MiB together" in PAGE
+    assert f"the queue takes {shares.QUEUE_BYTES / MB:g} MiB" in PAGE
+    assert shares.ENDED_BYTES == shares.PROCESSES_BYTES and f"{shares.ENDED_BYTES / MB:g} MiB each" in PAGE
     assert f"nests deeper than {FREE_DEPTH} levels" in PAGE
 
 
