@@ -4,6 +4,7 @@ An optional member that is absent is ``UNSET``, never ``None``: ``null`` for an 
 request (session protocol §1), and a type that does not take ``None`` says so by itself.
 """
 
+from collections.abc import Callable
 from typing import Annotated, Any, Final, TypeVar, Union, cast
 
 import msgspec
@@ -38,6 +39,7 @@ __all__ = [
     "as_list",
     "as_object",
     "given",
+    "kind_of",
 ]
 
 PROTOCOL_VERSION: Final = 1
@@ -54,6 +56,8 @@ Maybe = Union[T, UnsetType]
 Json = Any
 """Free JSON: None, bool, int, float, str, list or dict with string keys."""
 JsonObject = dict[str, Any]
+kind_of: Final[Callable[[Json], object]] = type
+"""The exact type of a piece of free JSON."""
 
 
 class Limits(msgspec.Struct, frozen=True, rename="camel"):

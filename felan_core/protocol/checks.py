@@ -6,7 +6,7 @@ were decoded unseen, whose free JSON is then walked too. Small frames seldom com
 question for them, without words.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -14,6 +14,7 @@ from typing import (
     Final,
     Literal,
     NamedTuple,
+    Protocol,
     Union,
     cast,
     get_args,
@@ -24,7 +25,7 @@ from typing import (
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from felan_core.protocol.base import MAX_INTEGER, JsonObject, Wire, as_list, as_object
+from felan_core.protocol.base import MAX_INTEGER, Wire, as_list, as_object, kind_of
 from felan_core.protocol.problems import Problem, short
 from felan_core.protocol.sure import is_normal
 
@@ -164,7 +165,7 @@ def _free(value: Any, frame: Frame) -> None:
     """Leave free JSON that is deep, or holds a large integer, to the slow way: level by level, since there
     may be much of it.
     """
-    level: list[Any] = list(cast(JsonObject, value).values()) if type(value) is dict else [value]
+    level: list[Any] = [value]
     for _ in range(_FREE_DEPTH):
         kinds = set(map(type, level))
         if int in kinds:
@@ -175,10 +176,11 @@ def _free(value: Any, frame: Frame) -> None:
             return
         below: list[Any] = []
         for item in level:
-            if type(item) is dict:
-                below += cast(JsonObject, item).values()
-            elif type(item) is list:
-                below += cast(list[Any], item)
+            kind = kind_of(item)
+            if kind is dict:
+                below += item.values()
+            elif kind is list:
+                below += item
         level = below
     raise Problem("", _NORMAL)
 
@@ -329,6 +331,17 @@ def unique(values: Iterable[str], where: Callable[[int], str], what: str) -> Non
         if one in seen:
             raise Problem(where(index), f"{what} {short(one)!r} stands twice")
         seen.add(one)
+
+
+class _Row(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+def unique_ids(rows: Sequence[_Row], where: str, what: str) -> None:
+    """Check that no two of the ``rows`` at ``where`` have one id. Raises ``Problem`` at the second one."""
+    if len({row.id for row in rows}) != len(rows):
+        unique((row.id for row in rows), lambda index: f"{where}[{index}].id", what)
 
 
 def exactly_one(names: tuple[str, ...], value: Any) -> None:

@@ -4,13 +4,14 @@ Elements are data. They are never code, never markup, and a renderer's hint can 
 what it says or allows.
 """
 
-from typing import Annotated, Any, Final, Literal, Union, cast
+from typing import Annotated, Final, Literal, Union
 
 from msgspec import Meta
 from msgspec.structs import replace
 
 from felan_core.protocol.base import (
     LIMITS,
+    MAX_INTEGER,
     UNSET,
     Count,
     Id,
@@ -25,8 +26,9 @@ from felan_core.protocol.base import (
     Text,
     Wire,
     given,
+    kind_of,
 )
-from felan_core.protocol.checks import unique, weight
+from felan_core.protocol.checks import unique, unique_ids, weight
 from felan_core.protocol.documents import check_markdown
 from felan_core.protocol.entries import Tone
 from felan_core.protocol.forms import (
@@ -142,7 +144,7 @@ class ElementBase(Wire, tag_field="kind", frozen=True, kw_only=True):
 
 def _check_actions(actions: Maybe[list[Action]]) -> None:
     if actions is not UNSET:
-        unique((action.id for action in actions), lambda index: f".actions[{index}].id", "the action")
+        unique_ids(actions, ".actions", "the action")
 
 
 class StatusElement(ElementBase, tag="status", frozen=True, kw_only=True):
@@ -220,32 +222,26 @@ class ViewElement(ElementBase, tag="view", frozen=True, kw_only=True):
 
     def verify(self) -> None:
         _check_actions(self.actions)
-        unique([column.id for column in self.columns], lambda index: f".columns[{index}].id", "the column")
-        unique([item.id for item in self.items], lambda index: f".items[{index}].id", "the item")
+        unique_ids(self.columns, ".columns", "the column")
+        unique_ids(self.items, ".items", "the item")
         self._check_page()
         types = {column.id: _TYPES[column.type] for column in self.columns}
         for index, item in enumerate(self.items):
             for name, value in item.fields.items():
-                kind = cast(type[Any], type(value))
-                fits = kind in types.get(name, ()) and (kind is str or kind is bool or is_normal(value, 0))
-                if not fits:
-                    raise Problem(f".items[{index}].fields.{short(name)}", self._misfit(name))
+                kind = kind_of(value)
+                if kind is not types.get(name) or (kind is int and not 0 <= value <= MAX_INTEGER):
+                    self._check_cell(name, value, f".items[{index}].fields.{short(name)}")
             if item.actions is not UNSET:
                 self._check_item_actions(item.actions, f".items[{index}].actions")
-        for column in self.columns:
-            if column.type == "time":
-                self._check_instants(column.id)
 
-    def _check_instants(self, name: str) -> None:
-        for index, item in enumerate(self.items):
-            if item.fields.get(name, 0) < 0:
-                raise Problem(f".items[{index}].fields.{short(name)}", self._misfit(name))
-
-    def _misfit(self, name: str) -> str:
-        for column in self.columns:
-            if column.id == name:
-                return f"is no {column.type}, which its column declares"
-        return "no column of this name is declared"
+    def _check_cell(self, name: str, value: Json, where: str) -> None:
+        declared: ColumnType | None = next((one.type for one in self.columns if one.id == name), None)
+        if declared is None:
+            raise Problem(where, "no column of this name is declared")
+        kind = kind_of(value)
+        fits = kind is _TYPES[declared] or (kind is float and declared == "number")
+        if not (fits and is_normal(value, 0)) or (declared == "time" and value < 0):
+            raise Problem(where, f"is no {declared}, which its column declares")
 
     def _check_item_actions(self, used: list[str], where: str) -> None:
         declared = {one.id for one in given(self.actions, []) if one.scope == "item"}
@@ -265,12 +261,8 @@ class ViewElement(ElementBase, tag="view", frozen=True, kw_only=True):
         return replace(self, hint=UNSET, items=[])
 
 
-_TYPES: Final[dict[ColumnType, tuple[type, ...]]] = {
-    "string": (str,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "time": (int,),
-}
+_TYPES: Final[dict[ColumnType, type]] = {"string": str, "number": int, "boolean": bool, "time": int}
+"""What the cells of a column are; a number may be a float as well."""
 
 
 Element = Union[StatusElement, ProgressElement, DocumentElement, ViewElement]

@@ -23,7 +23,7 @@ from felan_core.protocol.base import (
     Text,
     Wire,
 )
-from felan_core.protocol.checks import unique, weight
+from felan_core.protocol.checks import unique_ids, weight
 from felan_core.protocol.problems import Problem
 
 StreamKind = Literal["assistant", "thinking"]
@@ -115,8 +115,7 @@ class MessageEntry(EntryBase, tag="message", frozen=True, kw_only=True):
     origin: Maybe[AnyOrigin] = UNSET
 
     def verify(self) -> None:
-        if len(self.parts) > 1:
-            unique((part.id for part in self.parts), lambda index: f".parts[{index}].id", "the part")
+        unique_ids(self.parts, ".parts", "the part")
 
     @property
     def text(self) -> str:

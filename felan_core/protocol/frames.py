@@ -7,7 +7,7 @@ contract's order, and is refused in words there.
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Final, Literal, TypeVar, cast
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType, convert
@@ -23,6 +23,7 @@ from felan_core.protocol.base import (
     Revision,
     Wire,
     as_object,
+    kind_of,
 )
 from felan_core.protocol.catalogue import (
     Operation,
@@ -276,12 +277,12 @@ def parse_server_envelope(raw: Json, op: str | None = None) -> ServerEnvelope:
     ``op``: the operation of the outstanding request; an accepted reply needs it, since it repeats ``re`` and
     not the operation. Raises ``ProtocolError``: ``protocol_mismatch``, else ``invalid_request``.
     """
-    if type(raw) is dict:
+    if kind_of(raw) is dict:
         try:
+            if "stream" in raw:
+                return _plain_text(raw)
             if "event" in raw:
                 return shape_of(EventFrame).quick_plain(raw)
-            if "stream" in raw:
-                return _plain_text(cast(JsonObject, raw))
         except Odd:
             pass
     frame: ServerEnvelope | Unclaimed | None = None

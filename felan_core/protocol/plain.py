@@ -6,11 +6,11 @@ what JSON over this wire may not hold: numbers beyond 2^53 − 1, NaN, lone surr
 never changes its input.
 """
 
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import msgspec
 
-from felan_core.protocol.base import LIMITS, Json
+from felan_core.protocol.base import LIMITS, Json, kind_of
 from felan_core.protocol.errors import invalid
 from felan_core.protocol.problems import said
 
@@ -22,7 +22,7 @@ def plain(value: Any, depth: int = 0, path: str = "") -> Json:
     """``value`` as normalised plain JSON (a copy where anything changed). Raises ``invalid_request``."""
     if value is None or value is True or value is False:
         return value
-    kind = cast(type[Any], type(value))
+    kind = kind_of(value)
     if kind is str:
         if not value.isascii():
             try:

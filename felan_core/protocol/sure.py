@@ -7,12 +7,12 @@ frame costs few steps of Python. A yes is final. A no has no words and may be wr
 from collections.abc import Callable, Iterable
 from math import isfinite
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 from msgspec import NODEFAULT, UNSET, Meta, Struct, UnsetType
 from msgspec.structs import fields
 
-from felan_core.protocol.base import MAX_INTEGER, JsonObject, Wire
+from felan_core.protocol.base import MAX_INTEGER, Wire, kind_of
 
 SURE_BYTES: Final = 2048
 """The largest JSON whose value may be asked: it holds fewer than 1,024 entries, and keeps larger bounds."""
@@ -31,15 +31,15 @@ def is_normal(value: Any, levels: int) -> bool:
     """Whether ``value`` is plain JSON as ``plain`` returns it, nested at most ``levels`` deep: exact types,
     small integers, no float that could be an integer. It does not look for lone surrogates.
     """
-    kind = cast(type[Any], type(value))
+    kind = kind_of(value)
     if kind is dict:
         if levels == 0:
             return False
-        for name, item in cast(JsonObject, value).items():
+        for name, item in value.items():
             if type(name) is not str:
                 return False
             # Most of it is one of these, which take no call.
-            what = cast(type[Any], type(item))
+            what = kind_of(item)
             if what is str or what is bool:
                 continue
             if what is int:
@@ -49,12 +49,7 @@ def is_normal(value: Any, levels: int) -> bool:
                 return False
         return True
     if kind is list:
-        if levels == 0:
-            return False
-        for item in cast(list[Any], value):
-            if type(item) is not str and not is_normal(item, levels - 1):
-                return False
-        return True
+        return levels > 0 and all(type(item) is str or is_normal(item, levels - 1) for item in value)
     if kind is int:
         return -MAX_INTEGER <= value <= MAX_INTEGER
     if kind is float:
@@ -133,17 +128,21 @@ class SureOf(dict[Any, Sure]):
         tag = shape.__struct_config__.tag_field
         # Whether these were there the value does not tell, and the slow way knows what their absence means.
         there = [f"{tag!r} in {raw}"] if tag else []
-        known = ["1"] if tag else []
+        always, optional = len(there), list[str]()
         about = self._exactly("str", f"{raw}[{tag!r}]") if tag else []
         for field in fields(shape):
             hint, member, wire = hints[field.name], f"{it}.{field.name}", repr(field.encode_name)
             terms = self._terms(hint, member, f"{raw}[{wire}]")
             about += terms if len(terms) <= _FEW else [self._ask(hint, member, f"{raw}[{wire}]")]
-            known.append("1" if field.default is not UNSET else f"({member} is not UNSET)")
+            if field.default is UNSET:
+                optional.append(f"({member} is not UNSET)")
+            else:
+                always += 1
             if field.default not in (UNSET, NODEFAULT):
                 there.append(f"{wire} in {raw}")
         if self._beside:
-            about[:0] = [f"type({raw}) is dict", *there, f"len({raw}) == {'+'.join(known) or 0}"]
+            members = " + ".join((str(always), *optional))
+            about[:0] = [f"type({raw}) is dict", *there, f"len({raw}) == {members}"]
         if issubclass(shape, Wire) and shape.verify is not Wire.verify:
             about.append(f"{it}.verify() is None")
         return about

@@ -80,9 +80,9 @@ class Shape(Generic[T]):
     def quick_plain(self, value: Json) -> T:
         """The value of plain JSON; as ``quick``."""
         try:
+            typed: T = msgspec.convert(value, self.type)
             # The encoder refuses lone surrogates.
             size = len(_encode(value))
-            typed: T = msgspec.convert(value, self.type)
             if size <= SURE_BYTES:
                 if SURE_PLAIN[self.type](typed, value):
                     return typed
