@@ -77,7 +77,7 @@ async def test_an_action_with_fields_is_filled_in_first() -> None:
         await until(pilot, lambda: "✗ Name: is required" in text(app))
         await pilot.press(*"x1", "enter", "enter")
         await until(pilot, lambda: chosen(app) == [("files", 5, "add", None, {"name": "x1"})])
-        assert "[1] Refresh" in text(app)
+        await until(pilot, lambda: "[1] Refresh" in text(app))
 
 
 async def test_escape_closes_the_form_and_sends_nothing() -> None:

@@ -174,8 +174,10 @@ async def stage(
     app = FelanApp(open_host, start or Start(kind="agent", cwd=str(work)), data=data, config=data)
     try:
         async with app.run_test(size=size, notifications=True) as pilot:
-            yield Stage(app, pilot, hand, door)
-            app.exit()  # the test's context alone would take the screen down below an app that goes on
+            try:
+                yield Stage(app, pilot, hand, door)
+            finally:
+                app.exit()  # the test's context alone would take the screen down below an app that goes on
     finally:
         await rig.close()
     assert not rig.faults, rig.faults
