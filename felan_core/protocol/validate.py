@@ -179,12 +179,17 @@ def exact(value: Json) -> bytes | None:
 
 
 def untyped(line: bytes) -> Json:
-    """The JSON of ``line`` (valid UTF-8) without a type. Raises ``ProtocolError`` in our own words."""
-    if nests_deeper(outside_strings(line)):
-        raise invalid(f"frame: nested deeper than {LIMITS.json_depth}, or brackets without their partners")
+    """The JSON of ``line`` (valid UTF-8) without a type. Raises ``ProtocolError`` in our own words.
+
+    Its depth is the walk's to check, which knows the place: only what nests beyond Python's own bound is
+    refused here.
+    """
     try:
         return _untyped(line)
     except (ValueError, RecursionError):
+        if nests_deeper(outside_strings(line)):
+            rule = f"nested deeper than {LIMITS.json_depth}, or brackets without their partners"
+            raise invalid(f"frame: {rule}") from None
         raise invalid(f"frame: {_why(line)}") from None
 
 

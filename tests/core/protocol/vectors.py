@@ -13,8 +13,11 @@ from felan_core.protocol import (
     OPERATION_CATALOG,
     JsonLineDecoder,
     ProtocolError,
+    StoredRequestRecord,
+    canonical_request_payload,
     classify_revision,
     classify_text_delta,
+    compare_request_payload,
     normalise_mutation_id,
     parse_client_envelope,
     parse_interaction,
@@ -161,10 +164,21 @@ def _admission(value: Any, vector: Vector) -> Any:
     return held + value["more"]
 
 
+def _comparison(value: Any, vector: Vector) -> Any:
+    stored: StoredRequestRecord | None = None
+    if value["stored"] is not None:
+        kept = {"id": "r", "principal": "p", "op": "close", "admittedAt": 1, "retainUntil": 2}
+        stored = parse_schema(StoredRequestRecord, {**kept, **value["stored"]})
+    return compare_request_payload(stored, value["payload"])
+
+
 _ORIGIN: Any = AnyOrigin
 _READERS: dict[str, Reader] = {
     "Admission": _admission,
     "BootstrapHello": lambda value, _: parse_bootstrap_hello(value),
+    "CanonicalPayload": lambda value, _: canonical_request_payload(
+        value["op"], value.get("session"), value["params"]
+    ),
     "ClientEnvelope": lambda value, _: parse_client_envelope(value),
     "Configuration": lambda value, _: check_config_values(value),
     "ControlRequest": lambda value, _: parse_control_request(value),
@@ -178,6 +192,7 @@ _READERS: dict[str, Reader] = {
     "Origin": lambda value, _: parse_schema(_ORIGIN, value, ""),
     "RemoteCommandRow": lambda value, _: parse_remote_command_row(value),
     "RemoteOperation": lambda value, _: parse_remote_operation(value),
+    "RequestComparison": _comparison,
     "RequestRetention": _retained,
     "Revision": lambda value, _: classify_revision(value["current"], value["incoming"]),
     "ServerEnvelope": lambda value, vector: parse_server_envelope(value, vector.op),
