@@ -22,6 +22,8 @@ from felan_tui.text.widgets import toast
 from felan_tui.themes import load_themes
 
 if TYPE_CHECKING:
+    from textual.driver import Driver
+
     from felan_core.client.host_client import HostClient
     from felan_tui.preferences import AgentKind
     from felan_tui.session.link import OpenHost
@@ -90,6 +92,12 @@ class FelanApp(App[None], inherit_bindings=False):
             self.register_theme(theme)
         if THEME in self.available_themes:
             self.theme = THEME
+
+    def get_driver_class(self) -> "type[Driver]":
+        """The terminal, which may be taken away."""
+        from felan_tui.driver import TerminalDriver
+
+        return TerminalDriver
 
     # --- start ---
 

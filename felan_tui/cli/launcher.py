@@ -73,10 +73,12 @@ def _guard(child: int, terminal: Terminal) -> int:
     # The terminal's own Ctrl+C and Ctrl+\ reach the app directly; it decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+    signal.signal(signal.SIGTSTP, signal.SIG_DFL)
     while True:
         _, status = os.waitpid(child, os.WUNTRACED)
         if os.WIFSTOPPED(status):
-            os.kill(os.getpid(), signal.SIGSTOP)
+            # No SIGSTOP: where no shell is left to continue us (its window was closed), this does nothing.
+            os.kill(os.getpid(), signal.SIGTSTP)
             os.kill(child, signal.SIGCONT)
             continue
         if os.WIFSIGNALED(status):

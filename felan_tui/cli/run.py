@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -119,11 +119,13 @@ def _own_screen(log: Path) -> Generator[None]:
     os.dup2(target, 2)
     os.close(target)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    with open(os.dup(1), "w", encoding="utf-8", errors="replace") as terminal:
-        sys.__stderr__ = terminal  # pyright: ignore[reportConstantRedefinition, reportAttributeAccessIssue] Textual's hold
-        try:
-            yield
-        finally:
-            sys.__stderr__ = drawn  # pyright: ignore[reportConstantRedefinition, reportAttributeAccessIssue]
-            os.dup2(kept, 2)
-            os.close(kept)
+    terminal = open(os.dup(1), "w", encoding="utf-8", errors="replace")  # noqa: SIM115 closed below
+    sys.__stderr__ = terminal  # pyright: ignore[reportConstantRedefinition, reportAttributeAccessIssue] Textual's hold
+    try:
+        yield
+    finally:
+        sys.__stderr__ = drawn  # pyright: ignore[reportConstantRedefinition, reportAttributeAccessIssue]
+        with suppress(OSError):  # what a terminal that is gone did not take
+            terminal.close()
+        os.dup2(kept, 2)
+        os.close(kept)

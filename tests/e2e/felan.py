@@ -48,6 +48,13 @@ class Felan(Terminal):
     def see_not(self, *gone: str, seconds: float = WAIT) -> str:
         return super().see_not(*gone, seconds=seconds)
 
+    def until_gone(self, *processes: int) -> None:
+        """Wait for the end of processes that nobody sees."""
+        deadline = time.monotonic() + WAIT
+        while left := [process for process in processes if alive(process)]:
+            assert time.monotonic() < deadline, f"{left} did not end"
+            self.pump(0.02)
+
     def until(self, condition: Callable[[], object], what: str) -> None:
         """Wait for something beside the screen (a file, a process) while the screen goes on."""
         self.wait(lambda _: condition(), what, WAIT)

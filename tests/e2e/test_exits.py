@@ -103,6 +103,41 @@ def test_ctrl_z_goes_to_the_shell_and_fg_comes_back(tmp_path: Path) -> None:
         shell.assert_whole()
 
 
+def test_however_often_it_is_continued_it_reads_the_terminal_once(tmp_path: Path) -> None:
+    with Felan(tmp_path, "demo", "edit", "--pace", "0") as felan:
+        felan.see("approve · write")
+        felan.settle()
+        tasks = Path(f"/proc/{felan.app}/task")
+        before = len(list(tasks.iterdir()))
+        for _ in range(6):
+            os.kill(felan.app, signal.SIGCONT)
+            felan.settle(0.1)
+        felan.write("heard")
+        felan.see("› heard")
+        assert len(list(tasks.iterdir())) < before + 6, "threads of the driver are left over"
+
+
+@pytest.mark.parametrize("stopped", [True, False])
+def test_a_window_that_is_closed_ends_it_also_where_it_was_stopped(tmp_path: Path, stopped: bool) -> None:
+    with _shell(tmp_path) as shell:
+        shell.write(f"{COMMAND} --data-dir {shell.data} demo edit --pace 0\r")
+        shell.see("approve · write")
+        (launcher,) = children(shell.pid)
+        (app,) = children(launcher)
+        if stopped:
+            shell.press("ctrl+z")
+            shell.see("Stopped", "ready$")
+        shell.hang_up()
+        try:
+            shell.until_gone(launcher, app)
+        finally:
+            for process in (launcher, app):
+                if alive(process):
+                    os.kill(process, signal.SIGKILL)
+        assert not list(shell.data.glob("*-wal")), "the database was not closed"
+        assert not list(shell.data.glob("crash-*"))
+
+
 def test_the_app_ends_in_order_when_the_launcher_is_killed(tmp_path: Path) -> None:
     with _shell(tmp_path) as shell:
         shell.write(f"{COMMAND} --data-dir {shell.data} demo edit --pace 0\r")

@@ -86,6 +86,9 @@ class Terminal:
 
     def pump(self, seconds: float = 0.05) -> bool:
         """Take what the command wrote, for at most ``seconds``; whether there was anything."""
+        if self._leader < 0:
+            select.select([], [], [], seconds)
+            return False
         ready, _, _ = select.select([self._leader], [], [], seconds)
         if not ready:
             return False
@@ -198,6 +201,11 @@ class Terminal:
         """The terminal's settings as they are now."""
         return termios.tcgetattr(self._follower)
 
+    def hang_up(self) -> None:
+        """Close the terminal's window: nothing is read or written any more."""
+        os.close(self._leader)
+        self._leader = -1
+
     def close(self) -> None:
         """End the command if it still runs, and the pty."""
         if self.poll() is None:
@@ -208,7 +216,8 @@ class Terminal:
                 os.kill(self.pid, signal.SIGKILL)
                 os.waitpid(self.pid, 0)
                 self._status = 137
-        os.close(self._leader)
+        if self._leader >= 0:
+            os.close(self._leader)
         os.close(self._follower)
 
     def __enter__(self) -> Self:
