@@ -34,9 +34,9 @@ def _corpus() -> tuple[list[Case], list[Case]]:
     client: list[Case] = []
     host: list[Case] = []
     for vector in vectors():
-        if not vector.accepted or len(json.dumps(vector.input)) > SMALL:
-            continue
-        _add(vector, expanded(vector.input), client, host)
+        value = expanded(vector.input)
+        if vector.accepted and len(msgspec.json.encode(value)) <= SMALL:
+            _add(vector, value, client, host)
     return client, host
 
 
