@@ -62,4 +62,4 @@ def _check(tokens: "Iterable[Token]", where: str) -> None:
 
 def _is_absolute(url: str) -> bool:
     scheme, separator, rest = url.partition("://")
-    return scheme.lower() in ("http", "https") and bool(separator) and rest[:1] not in ("", "/", "?", "#")
+    return scheme.lower() in ("http", "https") and bool(separator) and rest[:1] not in ("", "/", "?", "#", ":")
