@@ -62,4 +62,5 @@ def _check(tokens: "Iterable[Token]", where: str) -> None:
 
 def _is_absolute(url: str) -> bool:
     scheme, separator, rest = url.partition("://")
-    return scheme.lower() in ("http", "https") and bool(separator) and rest[:1] not in ("", "/", "?", "#", ":")
+    hosted = bool(separator) and rest[:1] not in ("", "/", "?", "#", ":")
+    return hosted and scheme.lower() in ("http", "https")
