@@ -11,7 +11,14 @@ from typing import Literal, Protocol
 
 from felan_core.protocol.base import UNSET, Json, JsonObject, Maybe
 from felan_core.protocol.elements import Element
-from felan_core.protocol.entries import AnyToolContent, StreamKind, Tone, ToolDetails, ToolStateName
+from felan_core.protocol.entries import (
+    AnyToolContent,
+    MessageOutcome,
+    StreamKind,
+    Tone,
+    ToolDetails,
+    ToolStateName,
+)
 from felan_core.protocol.interactions import Answer, Authority, InteractionRequest
 from felan_core.protocol.operations import Image
 from felan_core.protocol.session import Command, Model, ToolSpec
@@ -122,8 +129,10 @@ class Session(Protocol):
         """Stream text. Another ``message`` key, or a tool call in between, starts a new message."""
         ...
 
-    async def end_message(self) -> None:
-        """Complete the message that is streaming, if there is one."""
+    async def end_message(self, outcome: MessageOutcome = "completed") -> None:
+        """Complete the message that is streaming, if there is one. What a turn's early end cut off is not
+        ``completed``; a backend that leaves that message open has it ended as its turn ends.
+        """
         ...
 
     async def tool(self, patch: ToolPatch) -> None:

@@ -23,7 +23,7 @@ from felan_core.pointer.errors import PointerError
 from felan_core.processes.errors import ProcessError
 from felan_core.protocol.base import LIMITS, UNSET, JsonObject, Maybe, given
 from felan_core.protocol.elements import Element, StatusElement
-from felan_core.protocol.entries import StreamKind, ToolDetails, ToolDiff, ToolEntry, ToolText
+from felan_core.protocol.entries import MessageOutcome, StreamKind, ToolDetails, ToolDiff, ToolEntry, ToolText
 from felan_core.protocol.errors import ProtocolError
 from felan_core.protocol.events import CatalogUpdated, SessionUpdated, ToolUpdated
 from felan_core.protocol.interactions import Answer, Authority, InteractionRequest
@@ -93,8 +93,8 @@ class Stage:
     async def text(self, kind: StreamKind, text: str, message: str | None = None) -> None:
         await self._do(lambda: self._streams.text(kind, text, message))
 
-    async def end_message(self) -> None:
-        await self._do(lambda: self._streams.complete("completed"))
+    async def end_message(self, outcome: MessageOutcome = "completed") -> None:
+        await self._do(lambda: self._streams.complete(outcome))
 
     async def notice(self, tone: Tone, title: str, text: str = "", details: str = "") -> None:
         async def job() -> None:

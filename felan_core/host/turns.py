@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Protocol
 import msgspec
 
 from felan_core.agents.backend import AgentError, AgentGone, Backend, Deferred, Turn, TurnOutcome
-from felan_core.host.actor import SessionActor
+from felan_core.host.actor import SessionActor, notice_entry
 from felan_core.host.agent import Agent, error_card
 from felan_core.host.broker import AGENT_GONE, Broker
 from felan_core.host.call import Call
@@ -49,6 +49,10 @@ from felan_core.store.errors import StoreError
 
 CANCEL_SECONDS: Final = 15.0
 RETRY_SECONDS: Final = 1.0
+CUT_OFF: Final = (
+    "The turn was interrupted",
+    "Felan ended while it ran. What the agent had not finished is not done; say how to go on.",
+)
 TakeTurn = Callable[[Backend], Awaitable[TurnOutcome]]
 
 
@@ -392,7 +396,7 @@ class Turns:
 
     async def recover(self, outcome: RunOutcome = "interrupted") -> None:
         """The turn was cut off, by an earlier host's end or by ours: it ended so, and the queue is held.
-        Inside a job.
+        Where nothing goes on with it, the transcript says so. Inside a job.
         """
         actor = self._actor
         run = actor.state.run
@@ -400,6 +404,8 @@ class Turns:
         await self._close_tools("all", "lost")
         events: list[KnownEvent] = []
         if run is not None:
+            if outcome == "interrupted" and not actor.resumes:
+                events.append(notice_entry(actor, "warning", *CUT_OFF))
             events.append(RunEnded(run=run.id, outcome=outcome))
         if actor.state.queue.items and not actor.state.queue.held:
             events += self._queue_events(Queue(items=actor.state.queue.items, held=True))

@@ -11,10 +11,11 @@ from felan_core.agents.acp.asking import CANCELLED, Asking, at_once
 from felan_core.agents.acp.clip import free_json, label, long_text, readable_json
 from felan_core.agents.acp.process import AgentProcess, spawn
 from felan_core.agents.acp.rpc import Answering, Closed, Connection, RpcError, Trace
-from felan_core.agents.acp.tools import ToolBook
+from felan_core.agents.acp.tools import Ending, ToolBook
 from felan_core.agents.acp.updates import Updates
 from felan_core.agents.backend import AgentError, AgentGone, Session
 from felan_core.protocol.base import Json, JsonObject
+from felan_core.protocol.entries import MessageOutcome
 
 EARLY_UPDATES = 1000
 SESSION_VARIABLE = "FELAN_SESSION_ID"
@@ -176,23 +177,27 @@ class Life:
 
         Raises ``AgentGone``, ``AgentError``, or what the session raised meanwhile.
         """
-        ending = "lost"
+        ending: Ending = "lost"
+        said: MessageOutcome = "failed"
         try:
             if self.cancelled:
                 return "cancelled"
             result = await self.call("session/prompt", {"sessionId": self.agent_session, "prompt": blocks})
             stop = schema.a_string(schema.an_object(result).get("stopReason"))
             if self.cancelled or stop == "cancelled":
-                ending, stop = "cancelled", "cancelled"
+                ending, stop, said = "cancelled", "cancelled", "cancelled"
+            else:
+                said = "completed"
             return stop
         except asyncio.CancelledError:
             # The session gave the turn up; the agent would go on with it, and answer no other prompt.
+            said = "interrupted"
             if self._connection is not None:
                 self._connection.notify("session/cancel", {"sessionId": self.agent_session})
             raise
         except RpcError as error:
             if self.cancelled:
-                ending = "cancelled"
+                ending, said = "cancelled", "cancelled"
                 return "cancelled"
             raise self._refusal("session/prompt", error) from None
         finally:
@@ -204,7 +209,7 @@ class Life:
                 await self.stop()
             else:
                 await self.asking.settle(GONE if self.over else "the turn is over")
-                await self.updates.end_turn(ending)
+                await self.updates.end_turn(ending, said)
             self.cancelled = self._in_turn = False
             self.at_rest()
 
@@ -345,7 +350,7 @@ class Life:
             # Whatever the session says to these, that the agent is gone must be told.
             with contextlib.suppress(Exception):
                 await self.asking.settle(GONE)
-                await self.updates.end_turn("lost")
+                await self.updates.end_turn("lost", "interrupted")
         self._epitaph = error
         self._session.gone(error)
 

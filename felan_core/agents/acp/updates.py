@@ -10,6 +10,7 @@ from felan_core.agents.acp.tools import Ending, ToolBook, ToolCall
 from felan_core.agents.backend import Session, Tone
 from felan_core.protocol.base import LIMITS, UNSET, Json, JsonObject
 from felan_core.protocol.elements import Column, ViewElement, ViewItem, ViewPage
+from felan_core.protocol.entries import MessageOutcome
 from felan_core.protocol.session import Command
 
 PLAN_ELEMENT: Final = "acp.plan"
@@ -68,9 +69,12 @@ class Updates:
         if (patch := call.patch()) is not None:
             await self._session.tool(patch)
 
-    async def end_turn(self, ending: Ending) -> None:
-        """Close what the agent left open: the streaming message, tool calls, a plan that is all done."""
-        await self._session.end_message()
+    async def end_turn(self, ending: Ending, said: MessageOutcome) -> None:
+        """Close what the agent left open: the streaming message, tool calls, a plan that is all done.
+
+        ``said``: how the message ended.
+        """
+        await self._session.end_message(said)
         for call in self._tools.still_open():
             call.end(ending)
             await self.show(call)

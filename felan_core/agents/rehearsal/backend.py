@@ -210,7 +210,7 @@ class RehearsalBackend:
         except asyncio.CancelledError:  # the host itself goes: end the play before that
             await self.cancel()
             await asyncio.wait({task})
-            await play.abandon("cancelled")
+            await play.abandon("cancelled", message=False)
             raise
         finally:
             self._play = self._task = None

@@ -10,7 +10,7 @@ import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from felan_core.agents.backend import AgentError, Session, ToolPatch, Withdrawn
 from felan_core.agents.rehearsal.check import BUILT_IN
@@ -311,13 +311,17 @@ class Play:
         if moving is not None:
             await self.show(moving)
 
-    async def abandon(self, reason: str) -> None:
-        """The turn ends early: end what is open, take status lines away, complete the message."""
+    async def abandon(self, reason: Literal["cancelled", "failed"], *, message: bool = True) -> None:
+        """The turn ends early: end what is open, take status lines away, end the message as cut off.
+
+        ``message``: without it that is left to the host, which knows how it ended the turn.
+        """
         with contextlib.suppress(AgentError, ProtocolError):
+            if message:
+                await self.voice.finish(reason)
             await self.close_open(reason)
             for element in [one for one, kind in self.stage.memory.up.items() if kind == "status"]:
                 await self.take_down(element)
-            await self.voice.finish()
 
     async def _stop(self, process: str) -> None:
         with contextlib.suppress(AgentError, ProtocolError):  # it ended by itself

@@ -6,7 +6,7 @@ from typing import Final
 
 from felan_core.agents.backend import Session
 from felan_core.agents.rehearsal.words import chunks
-from felan_core.protocol.entries import StreamKind
+from felan_core.protocol.entries import MessageOutcome, StreamKind
 
 Sleep = Callable[[float], Awaitable[None]]
 TICK: Final = 0.05
@@ -56,10 +56,10 @@ class Voice:
             await self._session.text(kind, chunk)
             await self.rest(len(chunk) / speed if waits else 0)
 
-    async def finish(self) -> None:
+    async def finish(self, outcome: MessageOutcome = "completed") -> None:
         """Complete the message, so that what follows is another."""
         if self._flowing is not None:
-            await self._session.end_message()
+            await self._session.end_message(outcome)
             self._flowing = None
 
     def interrupted(self) -> None:

@@ -10,7 +10,7 @@ import msgspec
 from felan_core.agents.backend import AgentError, AgentGone, CompactTrigger, ProcessEnd, Tone, ToolPatch
 from felan_core.protocol.base import LIMITS, UNSET, JsonObject, UnsetType
 from felan_core.protocol.elements import Element
-from felan_core.protocol.entries import ToolEntry
+from felan_core.protocol.entries import MessageOutcome, ToolEntry
 from felan_core.protocol.interactions import Answer, ApprovalAnswer, ApprovalRequest, InteractionRequest
 from felan_core.protocol.interactions import validate_interaction_answer as check_answer
 from felan_core.protocol.plain import plain
@@ -104,8 +104,8 @@ class RecordingSession:
         text.encode()  # no lone surrogates
         self._note("text", kind=kind, text=text, message=message)
 
-    async def end_message(self) -> None:
-        self._note("end_message")
+    async def end_message(self, outcome: MessageOutcome = "completed") -> None:
+        self._note("end_message", outcome=outcome)
 
     async def tool(self, patch: ToolPatch) -> None:
         card = self.tools.setdefault(patch.key, {})

@@ -129,7 +129,7 @@ def test_any_update_is_taken(told: list[tuple[str, dict[str, Any]]]) -> None:
         _, _, updates = stage()
         for kind, members in told:
             await updates.take({"toolCallId": "t", **members, "sessionUpdate": kind})
-        await updates.end_turn("lost")
+        await updates.end_turn("lost", "interrupted")
 
     asyncio.run(play())
 

@@ -23,7 +23,7 @@ from felan_core.agents.backend import (
 )
 from felan_core.protocol.base import UNSET, JsonObject
 from felan_core.protocol.elements import DocumentElement, Element
-from felan_core.protocol.entries import StreamKind
+from felan_core.protocol.entries import MessageOutcome, StreamKind
 from felan_core.protocol.interactions import (
     INTERACTION_KINDS,
     Answer,
@@ -150,7 +150,7 @@ class FakeSession:
         self._open = True
         self.messages[-1].append((kind, text))
 
-    async def end_message(self) -> None:
+    async def end_message(self, outcome: MessageOutcome = "completed") -> None:
         await self._called("end_message")
         self._open = False
 

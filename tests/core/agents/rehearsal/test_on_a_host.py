@@ -100,6 +100,33 @@ async def test_a_cancel_while_a_question_waits_says_nothing_more(tmp_path: Path)
     assert host.faults == []
 
 
+@pytest.mark.parametrize(
+    ("ending", "outcome"), [("cancel", "cancelled"), ("close", "interrupted"), ("kill", None)]
+)
+async def test_what_was_cut_off_while_it_was_said_is_marked_so(
+    tmp_path: Path, ending: str, outcome: str | None
+) -> None:
+    host = await opened(tmp_path, pace=1)
+    client = await host.client()
+    replica = await host.session(client, tmp_path / "work")
+    session = replica.state.session
+    await client.prompt(session, "/long")
+    await until(lambda: replica.live_messages())
+    if ending == "cancel":
+        await client.cancel(session)
+        await until(lambda: replica.state.run is None)
+    else:
+        await (host.close() if ending == "close" else host.kill())
+        host = await opened(tmp_path)
+        replica = await (await host.client()).attach(session)
+    messages = [one for one in replica.state.entries if isinstance(one, MessageEntry)]
+    assert [one.outcome for one in messages if one.role == "assistant"] == ([outcome] if outcome else [])
+    notices = [one.title for one in replica.state.entries if isinstance(one, NoticeEntry)]
+    assert notices == ([] if ending == "cancel" else ["The turn was interrupted"])
+    await host.close()
+    assert host.faults == []
+
+
 @pytest.mark.parametrize("ending", ["close", "kill"])
 async def test_a_question_outlives_the_host_and_the_tour_goes_on(tmp_path: Path, ending: str) -> None:
     first = await opened(tmp_path)
