@@ -16,13 +16,11 @@ from felan_core.protocol.base import (
     Count,
     Id,
     Json,
-    JsonObject,
     Label,
     Maybe,
     Number,
-    Page,
     Revision,
-    StructuredEntries,
+    Structured,
     Text,
     Wire,
     given,
@@ -190,15 +188,11 @@ class Column(Wire, frozen=True, kw_only=True):
     type: ColumnType
 
 
-Cells = Annotated[JsonObject, Meta(extra={**StructuredEntries, "verified": True})]
-"""Structured data of which ``ViewElement.verify`` looks at every value."""
-
-
 class ViewItem(Wire, frozen=True, kw_only=True):
     """``fields``: declared columns of the declared type. ``actions`` absent means all item actions."""
 
     id: Id
-    fields: Cells
+    fields: Structured
     actions: Maybe[list[Id]] = UNSET
 
 
@@ -211,12 +205,16 @@ class ViewPage(Wire, frozen=True, kw_only=True):
     total: Maybe[Count] = UNSET
 
 
+Rows = Meta(max_length=LIMITS.page_entries, extra={"encoded": LIMITS.page_bytes, "verified": "fields"})
+"""A page of items, whose ``fields`` are looked at one by one in ``ViewElement.verify``."""
+
+
 class ViewElement(ElementBase, tag="view", frozen=True, kw_only=True):
     """Rows under declared columns, as a table or a list: one page of them."""
 
     layout: Layout
     columns: Annotated[list[Column], Meta(min_length=1, max_length=LIMITS.form_fields)]
-    items: Annotated[list[ViewItem], Page]
+    items: Annotated[list[ViewItem], Rows]
     page: ViewPage
     actions: Maybe[Actions] = UNSET
 

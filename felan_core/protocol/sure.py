@@ -12,15 +12,17 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 from msgspec import NODEFAULT, UNSET, Meta, Struct, UnsetType
 from msgspec.structs import fields
 
-from felan_core.protocol.base import MAX_INTEGER, Wire, kind_of
+from felan_core.protocol.base import LIMITS, MAX_INTEGER, Wire, kind_of
 
 SURE_BYTES: Final = 2048
-"""The largest JSON whose value may be asked: it holds fewer than 1,024 entries, and keeps larger bounds."""
+"""The largest JSON or MessagePack whose value may be asked: no object in it has 1,024 entries, and it breaks
+none of the larger bounds, though a byte of the one may be six of the other.
+"""
 _FREE_LEVELS: Final = 16
 """So deep free JSON may be, wherever a shape holds it."""
 _FEW: Final = 2
 """So many questions about a member are written in its holder's expression instead of called."""
-_NAMES: Final = frozenset((str,))
+_TEXTS: Final = frozenset((str,))
 _ABSENT: Final = (("UNSET", UnsetType), ("None", NoneType))
 
 Sure = Callable[..., bool]
@@ -29,7 +31,8 @@ Sure = Callable[..., bool]
 
 def is_normal(value: Any, levels: int) -> bool:
     """Whether ``value`` is plain JSON as ``plain`` returns it, nested at most ``levels`` deep: exact types,
-    small integers, no float that could be an integer. It does not look for lone surrogates.
+    small integers, no float that could be an integer, no list as long as structured data may not be. It does
+    not look for lone surrogates.
     """
     kind = kind_of(value)
     if kind is dict:
@@ -49,7 +52,11 @@ def is_normal(value: Any, levels: int) -> bool:
                 return False
         return True
     if kind is list:
-        return levels > 0 and all(type(item) is str or is_normal(item, levels - 1) for item in value)
+        return (
+            levels > 0
+            and len(value) < LIMITS.structured_entries
+            and all(type(item) is str or is_normal(item, levels - 1) for item in value)
+        )
     if kind is int:
         return -MAX_INTEGER <= value <= MAX_INTEGER
     if kind is float:
@@ -72,16 +79,17 @@ class SureOf(dict[Any, Sure]):
         self._scope: dict[str, Any] = {
             "UNSET": UNSET,
             "is_normal": is_normal,
-            "names": _NAMES.issuperset,
+            "texts": _TEXTS.issuperset,
             "sure": self,
         }
 
     def __missing__(self, hint: Any) -> Sure:
-        # What is compiled here is made of the annotations of our own shapes, and of nothing from outside.
-        asked = " and ".join(self._terms(hint, "it", "raw")) or "True"
-        made: Sure = eval(f"lambda {self._two('it', 'raw')}: {asked}", self._scope)
-        self[hint] = made
+        made = self[hint] = self._made(self._terms(hint, "it", "raw"))
         return made
+
+    def _made(self, terms: list[str]) -> Sure:
+        # What is compiled here is made of the annotations of our own shapes, and of nothing from outside.
+        return eval(f"lambda {self._two('it', 'raw')}: {' and '.join(terms) or 'True'}", self._scope)
 
     def _two(self, it: str, raw: str) -> str:
         return f"{it}, {raw}" if self._beside else it
@@ -95,8 +103,9 @@ class SureOf(dict[Any, Sure]):
                 return self._exactly("str", raw) + _in_bytes(metas, it)
             if base is int:
                 return self._exactly("int", raw)
-            if any(meta.extra and "verified" in meta.extra for meta in metas):
-                return [f"type({raw}) is dict", f"names(map(type, {raw}))"] if self._beside else []
+            for meta in metas:
+                if meta.extra and "verified" in meta.extra:
+                    return self._rows(get_args(base)[0], meta.extra["verified"], it, raw)
             return self._terms(base, it, raw)
         if origin is Union or origin is UnionType:
             return self._one_of(get_args(hint), it, raw)
@@ -123,16 +132,24 @@ class SureOf(dict[Any, Sure]):
             return walk
         return walk + self._each(get_args(hint)[1], f"{it}.values()", f"{raw}.values()")
 
-    def _members(self, shape: type[Struct], it: str, raw: str) -> list[str]:
+    def _rows(self, shape: type[Struct], verified: str, those: str, raws: str) -> list[str]:
+        """As ``_each``; the values in the member ``verified`` are left to whoever holds the rows."""
+        question = self._made(self._members(shape, "it", "raw", verified))
+        return [*self._exactly("list", raws), f"all(map({self._named(question)}, {self._two(those, raws)}))"]
+
+    def _members(self, shape: type[Struct], it: str, raw: str, verified: str = "") -> list[str]:
         hints = get_type_hints(shape, include_extras=True)
         tag = shape.__struct_config__.tag_field
         # Whether these were there the value does not tell, and the slow way knows what their absence means.
         there = [f"{tag!r} in {raw}"] if tag else []
         always, optional = len(there), list[str]()
-        about = self._exactly("str", f"{raw}[{tag!r}]") if tag else []
+        about: list[str] = []
         for field in fields(shape):
             hint, member, wire = hints[field.name], f"{it}.{field.name}", repr(field.encode_name)
             terms = self._terms(hint, member, f"{raw}[{wire}]")
+            if field.name == verified:
+                terms = [*self._exactly("dict", f"{raw}[{wire}]")]
+                terms += [f"texts(map(type, {raw}[{wire}]))"] if self._beside else []
             about += terms if len(terms) <= _FEW else [self._ask(hint, member, f"{raw}[{wire}]")]
             if field.default is UNSET:
                 optional.append(f"({member} is not UNSET)")
@@ -159,16 +176,18 @@ class SureOf(dict[Any, Sure]):
         return [f"({' or '.join((*absent, ' and '.join(about)))})"] if about else []
 
     def _each(self, item: Any, those: str, raws: str) -> list[str]:
-        if not self._terms(item, "it", "raw"):
+        terms = self._terms(item, "it", "raw")
+        if not terms:
             return []
-        return [f"all(map({self._named(item)}, {self._two(those, raws)}))"]
+        if terms == self._exactly("str", "raw"):
+            return [f"texts(map(type, {raws}))"]
+        return [f"all(map({self._named(self[item])}, {self._two(those, raws)}))"]
 
     def _ask(self, hint: Any, it: str, raw: str) -> str:
-        return f"{self._named(hint)}({self._two(it, raw)})"
+        return f"{self._named(self[hint])}({self._two(it, raw)})"
 
-    def _named(self, hint: Any) -> str:
-        """A name for the question about ``hint``."""
-        question = self[hint]
+    def _named(self, question: Sure) -> str:
+        """A name for it in the expressions."""
         name = f"sure_{len(self._scope)}"
         self._scope[name] = question
         return name
