@@ -5,6 +5,7 @@ A CommonMark parser is the judge, not a pattern: ``<b>`` in a code fence is text
 document that could hold HTML or a link at all.
 """
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
@@ -12,9 +13,14 @@ from felan_core.protocol.problems import Problem, short
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_core import StateCore
     from markdown_it.token import Token
 
 _DEEP: Final = 100
+_STEPS: Final = 1_000_000
+"""How far the search for the ends of links may go in one paragraph: about a tenth of a second."""
+_MARK: Final = re.compile(r"[^\w\s]")
+_BRACKET: Final = re.compile(r"[\[\]]")
 _parser: "list[MarkdownIt]" = []
 
 
@@ -25,7 +31,7 @@ def check_markdown(text: str, where: str) -> None:
         return
     try:
         tokens = _commonmark().parse(text)
-    except RecursionError:
+    except (RecursionError, _TooManyBrackets):
         raise Problem(where, "nested too deeply") from None
     _check(tokens, where)
 
@@ -37,8 +43,38 @@ def _commonmark() -> "MarkdownIt":
         made = MarkdownIt("commonmark", {"maxNesting": _DEEP})
         # By itself it takes a link to javascript: for text, and says nothing.
         made.validateLink = _any_link
+        # Neither emphasis nor entities make a link or HTML of a text, and floods of them are slow.
+        made.disable(["emphasis", "entity", "newline", "balance_pairs", "fragments_join", "text_join"])
+        made.core.ruler.at("inline", _inline)
         _parser.append(made)
     return _parser[0]
+
+
+class _TooManyBrackets(Exception):
+    pass
+
+
+def _inline(state: "StateCore") -> None:
+    """The parser's own step, of the paragraphs that can hold anything, and only of those that end soon: it
+    looks for the end of every bracket that stands open, as far as the paragraph goes.
+    """
+    for token in state.tokens:
+        text = token.content
+        if token.type != "inline" or not ("<" in text or "]" in text):
+            continue
+        if _open_brackets(text) * len(_MARK.findall(text)) > _STEPS:
+            raise _TooManyBrackets
+        token.children = []
+        state.md.inline.parse(text, state.md, state.env, token.children)
+
+
+def _open_brackets(text: str) -> int:
+    """The most that stand open at once."""
+    now = most = 0
+    for bracket in _BRACKET.findall(text):
+        now = now + 1 if bracket == "[" else max(0, now - 1)
+        most = max(most, now)
+    return most
 
 
 def _any_link(url: str) -> bool:

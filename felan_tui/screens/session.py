@@ -397,7 +397,7 @@ class SessionScreen(Stage):
             composer.area.move_cursor(composer.area.cursor_location)
             self._last_interrupt = -QUIT_SECONDS
             return
-        if twice:
+        if twice and composer.is_empty:
             self._quit()
         elif composer.clear_draft():
             self.say("The draft is cleared; ↑ brings it back.")

@@ -1,7 +1,9 @@
 """Fields to write in: what is pasted, preset or shown in them is made safe before it gets there."""
 
 from textual import events
+from textual.app import App
 from textual.validation import Validator
+from textual.widget import Widget
 from textual.widgets import Checkbox, Input, TextArea
 
 from felan_tui.text.safe import safe, safe_line
@@ -9,6 +11,22 @@ from felan_tui.text.widgets import content, line_content
 
 MAX_PASTED_LINE = 2000
 """Characters of a pasted line that a field takes; Textual lays a longer one out anew at every key."""
+
+
+async def act_in_order(field: Widget, event: events.Key) -> None:
+    """Run the action that a field has for a key before the next key gets there.
+
+    A binding's action else runs when the key has bubbled up to the app. Where keys come together (a slow
+    link, a busy machine), what was typed after a Backspace or a Home is in the text by then, and the wrong
+    character goes.
+    """
+    active = None if event.is_printable else field.screen.active_bindings.get(event.key)
+    if active is None or active.node is not field or active.binding.priority:
+        return
+    app: App[object] = field.app  # pyright: ignore[reportUnknownMemberType] of whatever result
+    if await app.run_action(active.binding.action, field):
+        event.stop()
+        event.prevent_default()
 
 
 class SafeInput(Input):
@@ -44,6 +62,9 @@ class SafeInput(Input):
     def set_value(self, value: str) -> None:
         """Puts untrusted text into the field."""
         self.value = safe_line(value)
+
+    async def _on_key(self, event: events.Key) -> None:
+        await act_in_order(self, event)
 
     def _on_paste(self, event: events.Paste) -> None:
         event.stop()
@@ -97,6 +118,9 @@ class SafeTextArea(TextArea):
     def paste_text(self, text: str) -> str:
         """What a paste inserts; a subclass may fold a large one. The argument is safe already."""
         return text
+
+    async def _on_key(self, event: events.Key) -> None:
+        await act_in_order(self, event)
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from felan_core.protocol.interactions import ApprovalSubject
 from felan_tui.cards.diffs import diff_lines
 from felan_tui.cards.subject import preview, subject_lines
+from tests.harness.work import calls
 from tests.tui.text.hostile import ALL, FORBIDDEN
-from tests.tui.work import calls
 
 
 def subject(**members: Any) -> ApprovalSubject:

@@ -46,6 +46,18 @@ async def test_ctrl_c_clears_the_draft_then_cancels_and_twice_asks_to_quit(tmp_p
         await on.until(lambda: not on.app.is_running or isinstance(on.app.screen, QuitScreen))
 
 
+async def test_ctrl_c_clears_what_was_typed_since_the_last_one_before_it_quits(tmp_path: Path) -> None:
+    async with stage(tmp_path) as on:
+        await on.attached()
+        await on.pilot.press("ctrl+c")
+        await on.write("typed since")
+        await on.pilot.press("ctrl+c")
+        await on.sees("The draft is cleared")
+        assert on.app.is_running and not on.app._exit
+        await on.pilot.press("ctrl+c")
+        await on.until(lambda: on.app._exit)
+
+
 async def test_ctrl_c_copies_what_is_selected_in_the_composer_and_cancels_nothing(tmp_path: Path) -> None:
     async with stage(tmp_path, Stagehand(scripts=[forever])) as on:
         await on.attached()

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from felan_tui.text import SafeStream, safe, safe_line, visible
 from felan_tui.text.cells import cell_len
+from tests.harness.work import calls
 from tests.tui.text import hostile
-from tests.tui.work import calls
 
 PIECES = st.sampled_from(
     [

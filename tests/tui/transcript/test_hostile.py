@@ -18,9 +18,9 @@ from felan_tui.transcript.diff import FileDiff
 from felan_tui.transcript.live import LiveBlock, LiveKind
 from felan_tui.transcript.rows import row_cells, row_text
 from felan_tui.transcript.tools import ToolBlock
+from tests.harness.work import calls
 from tests.tui.text import hostile
 from tests.tui.transcript.drawing import LOOK, draw
-from tests.tui.work import calls
 
 
 def live(kind: LiveKind, text: str) -> Block:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from felan_tui.text import safe
 from felan_tui.transcript.blocks import MarkdownBlock
 from felan_tui.transcript.live import LiveBlock, LiveText
+from tests.harness.work import calls
 from tests.tui.transcript.drawing import LOOK, draw, text_of
-from tests.tui.work import calls
 
 PARAGRAPH = "Some **bold** text and `code` with [a link](https://x.y) 日本語の文 that goes on and on. "
 DOCUMENTS = {

@@ -6,9 +6,9 @@ from felan_tui.transcript.blocks import MarkdownBlock, OutcomeBlock, UserBlock
 from felan_tui.transcript.diff import FileDiff
 from felan_tui.transcript.tools import ToolBlock
 from felan_tui.transcript.view import TranscriptView
+from tests.harness.work import calls
 from tests.tui.text import hostile
 from tests.tui.transcript.viewing import Counted, Transcript, fill, screen, until
-from tests.tui.work import calls
 
 
 async def test_only_what_is_visible_is_drawn() -> None:
