@@ -1,7 +1,6 @@
 """Fields to write in: what is pasted, preset or shown in them is made safe before it gets there."""
 
 from textual import events
-from textual.app import App
 from textual.validation import Validator
 from textual.widget import Widget
 from textual.widgets import Checkbox, Input, TextArea
@@ -23,8 +22,8 @@ async def act_in_order(field: Widget, event: events.Key) -> None:
     active = None if event.is_printable else field.screen.active_bindings.get(event.key)
     if active is None or active.node is not field or active.binding.priority:
         return
-    app: App[object] = field.app  # pyright: ignore[reportUnknownMemberType] of whatever result
-    if await app.run_action(active.binding.action, field):
+    action = active.binding.action
+    if await field.app.run_action(action, field):  # pyright: ignore[reportUnknownMemberType] untyped in Textual
         event.stop()
         event.prevent_default()
 
