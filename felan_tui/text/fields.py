@@ -6,7 +6,7 @@ from textual.widget import Widget
 from textual.widgets import Checkbox, Input, TextArea
 
 from felan_tui.text.safe import safe, safe_line
-from felan_tui.text.widgets import content, line_content
+from felan_tui.text.widgets import content, line_content, toast
 
 MAX_PASTED_LINE = 2000
 """Characters of a pasted line that a field takes; Textual lays a longer one out anew at every key."""
@@ -68,9 +68,13 @@ class SafeInput(Input):
     def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
-        text = safe_line(event.text)[:MAX_PASTED_LINE]
+        text = safe_line(event.text)
         if not text:
             return
+        if len(text) > MAX_PASTED_LINE:
+            told = f"Pasted the first {MAX_PASTED_LINE:,} of {len(text):,} characters: a line holds no more."
+            toast(self.app, told, "warning")  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+            text = text[:MAX_PASTED_LINE]
         if self.selection.is_empty:
             self.insert_text_at_cursor(text)
         else:

@@ -192,6 +192,8 @@ class Play:
             if not task.done():
                 task.cancel()
                 await asyncio.wait({task})
+            if not task.cancelled():
+                task.exception()  # whoever leaves early has another reason, and this one is no fault
 
     # Questions
 

@@ -47,3 +47,14 @@ async def test_keys_that_come_together_act_in_their_order_in_the_composer_too() 
         press_together(app)
         await pilot.pause()
         assert app.query_one(ComposerArea).text == "yaz"
+
+
+async def test_a_line_that_takes_a_part_of_a_paste_says_so() -> None:
+    app = Field(SafeInput())
+    async with app.run_test() as pilot:
+        app.post_message(events.Paste("x" * 2001))
+        await pilot.pause()
+        assert app.query_one(SafeInput).value == "x" * 2000
+        assert [one.message for one in app._notifications] == [
+            "Pasted the first 2,000 of 2,001 characters: a line holds no more."
+        ]

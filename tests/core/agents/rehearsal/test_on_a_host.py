@@ -1,6 +1,7 @@
 """The rehearsal on a whole host: real store, processes and pointer, seen by a client over frames."""
 
 import asyncio
+import gc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,7 +81,9 @@ async def test_the_tour_arrives_whole_at_a_client(tmp_path: Path) -> None:
     assert host.faults == []
 
 
-async def test_a_cancel_while_a_question_waits_says_nothing_more(tmp_path: Path) -> None:
+async def test_a_cancel_while_a_question_waits_says_nothing_more(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     host = await opened(tmp_path)
     client = await host.client()
     replica = await host.session(client, tmp_path / "work")
@@ -98,6 +101,8 @@ async def test_a_cancel_while_a_question_waits_says_nothing_more(tmp_path: Path)
     await until(lambda: "I am **Rehearsal**" in texts(replica) and replica.state.run is None)
     await host.close()
     assert host.faults == []
+    gc.collect()
+    assert not caplog.records
 
 
 @pytest.mark.parametrize(
