@@ -11,8 +11,10 @@ from felan_tui.text.safe import safe
 ENTER_SECONDS = 0.120
 """For so long after a paste an Enter is a new line and sends nothing."""
 
-BURST_SECONDS = 0.005
-"""Keys that follow each other faster than this were not typed; a held key repeats every 30 ms at best."""
+BURST_SECONDS = 0.020
+"""Keys that follow each other faster than this were not typed: a held key repeats every 30 ms, and a paste is
+held up for some milliseconds whenever the machine has other work.
+"""
 
 BURST_KEYS = 8
 """So many fast keys may be typed ones that a slow link delivered together; one more is a paste."""
