@@ -10,9 +10,10 @@ if sys.argv[1:3] in (["pointer", "hook"], ["pointer", "publish"]):
 
     run(sys.argv[2], sys.argv[3:])
 
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import click
 
@@ -22,13 +23,18 @@ from felan_tui.cli import exits
 FURTHER = {"pointer": "felan_tui.cli.pointer", "protocol": "felan_tui.cli.protocol"}
 """Command groups of other modules, each loaded when it is called or listed: name → module."""
 
-DATA_DIR = click.option(
-    "--data-dir",
-    type=click.Path(path_type=Path),
-    metavar="DIRECTORY",
-    envvar="FELAN_DATA_DIR",
-    help="Where sessions are kept (default: the user's state folder).",
-)
+Wanted = TypeVar("Wanted", bound=Callable[..., Any])
+
+
+def _data_dir(envvar: str | None) -> Callable[[Wanted], Wanted]:
+    """The option. A command below reads no variable: it would hide what was said before the command."""
+    return click.option(
+        "--data-dir",
+        type=click.Path(path_type=Path),
+        metavar="DIRECTORY",
+        envvar=envvar,
+        help="Where sessions are kept (default: the user's state folder).",
+    )
 
 
 class Lazy(click.Group):
@@ -52,7 +58,7 @@ class Lazy(click.Group):
 @click.version_option(__version__, "--version", message="felan %(version)s")
 @click.option("-c", "--continue", "continues", is_flag=True, help="Continue this folder's last session.")
 @click.option("--agent", metavar="COMMAND", help='Talk to an ACP agent, e.g. --agent "opencode acp".')
-@DATA_DIR
+@_data_dir("FELAN_DATA_DIR")
 @click.pass_context
 def felan(context: click.Context, continues: bool, agent: str | None, data_dir: Path | None) -> None:
     context.obj = data_dir
@@ -99,7 +105,7 @@ def _finite(context: click.Context, parameter: click.Parameter, pace: float | No
     callback=_finite,
     help="A factor on every wait: 1 is natural, 0 does not wait.",
 )
-@DATA_DIR
+@_data_dir(None)
 @click.pass_context
 def demo(context: click.Context, scenario: str, pace: float | None, data_dir: Path | None) -> None:
     """Play a rehearsal: a scripted agent that works on this folder with real files and processes."""

@@ -66,7 +66,8 @@ class Viewport(ScrollView):
         self._shift = 0
         self._seen = Size()
         self._painted: list[Strip] = []
-        self._blank = Strip.blank(0)
+        # With a style, as every segment: Textual takes none for a colour where NO_COLOR is set.
+        self._blank = Strip.blank(0, Style())
 
     def settled(self) -> None:
         """Called when what is visible was drawn and stands in its place."""
@@ -310,14 +311,14 @@ class Viewport(ScrollView):
         look = self._stack.look
         if found is None or look is None:
             if self._blank.cell_length != width:
-                self._blank = Strip.blank(width)
+                self._blank = Strip.blank(width, Style())
             return self._blank
         entry, number, row = found
         place = line - self._shift
         is_cursor = number >= 0 and entry.block.key == self.cursor
         selection = self.text_selection
         if selection is not None and (span := selection.get_span(place)) is not None:
-            body = strip_of(row or []).adjust_cell_length(width - GUTTER)
+            body = strip_of(row or []).adjust_cell_length(width - GUTTER, Style())
             return self._line(list(self._selected(body, *span)), place, is_cursor, look, width)
         # A line costs most by the strips made for it, and most lines are the same in the next frame.
         known = entry.strips.get(number)

@@ -1,8 +1,9 @@
 import os
+import re
 from pathlib import Path
 
 from felan_tui.cards.guard import GRACE
-from tests.e2e.felan import Felan, children
+from tests.e2e.felan import COMMAND, Felan, children
 
 
 def test_the_first_minute_with_nothing_configured(tmp_path: Path) -> None:
@@ -74,3 +75,34 @@ def _the_pointer_bar_follows(felan: Felan) -> None:
     felan.see("● CLEAN", "Goal: See it work", "Next: Use it")
     felan.enter("help")
     felan.see("DIRTY")
+
+
+def test_it_is_whole_without_colours_too(tmp_path: Path) -> None:
+    with Felan(tmp_path, "demo", "edit", "--pace", "0", env={"NO_COLOR": "1"}) as felan:
+        felan.see("approve · write")
+        felan.press("f3")
+        felan.see("No process has run")
+        felan.press("f3", "f1")
+        felan.see("Keys")
+        felan.press("esc")
+        felan.see_not("Esc leads back")
+        felan.go_to_card("approve · write")
+        felan.press("o")
+        felan.see("Esc goes back to the card")
+        felan.press("esc")
+        felan.past(0.5)
+        felan.press("esc")
+        felan.past(0.5)
+        assert felan.quit() == 0
+        colour = re.compile(rb"\x1b\[[0-9;]*(?:[34][0-7]|[34]8;[25])[0-9;]*m")
+        greys = re.compile(rb"\x1b\[(?:[0-9;]*;)?[34]8;2;(\d+);\1;\1[;m]")
+        assert not [one for one in colour.findall(bytes(felan.output)) if not greys.match(one)][:3]
+
+
+def test_the_data_folder_is_named_before_the_command_too(tmp_path: Path) -> None:
+    elsewhere = {"FELAN_DATA_DIR": str(tmp_path / "elsewhere")}
+    command = [COMMAND, "--data-dir", str(tmp_path / "data"), "demo", "edit", "--pace", "0"]
+    with Felan(tmp_path, command=command, env=elsewhere) as felan:
+        felan.see("approve · write")
+        assert list(felan.data.glob("*.db"))
+        assert not (tmp_path / "elsewhere").exists()
