@@ -98,6 +98,8 @@ def list_(state_root: str | None, as_json: bool) -> None:
 
         for one in () if as_json else found:
             click.echo(line(one))
+        if not found and not as_json:
+            click.echo("No session has a task pointer yet.", err=True)
 
 
 @pointer.command()

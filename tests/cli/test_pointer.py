@@ -124,7 +124,8 @@ def test_what_is_not_there_or_cannot_be_read_has_a_code_of_its_own(root: Path) -
 
 
 def test_list_has_a_line_a_session(root: Path) -> None:
-    assert said("list").stdout == ""
+    nothing = said("list")
+    assert nothing.stdout == "" and nothing.stderr == "No session has a task pointer yet.\n"
     place_state(root, as_json(state_members(pointer_text="Goal: one\nNext: two")))
     place_state(root, as_json(v2_members() | {"session_id": "old"}), "old")
     lines = sorted(said("list").stdout.splitlines())
