@@ -97,7 +97,17 @@ def _finite(context: click.Context, parameter: click.Parameter, pace: float | No
     return pace
 
 
-@felan.command()
+class Demo(click.Command):
+    """A command whose help says which scenarios there are."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from felan_tui.cli.embed import scenarios
+
+        with formatter.section("Scenarios"):
+            formatter.write_text(", ".join(scenarios()))
+
+
+@felan.command(cls=Demo)
 @click.argument("scenario", default="tour", callback=_known)
 @click.option(
     "--pace",

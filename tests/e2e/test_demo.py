@@ -1,7 +1,9 @@
+import subprocess
 from pathlib import Path
 
+from felan_tui.cli.embed import scenarios
 from felan_tui.composer.pastes import ENTER_SECONDS
-from tests.e2e.felan import Felan
+from tests.e2e.felan import COMMAND, Felan
 
 
 def test_the_tour_plays_through_with_every_question_answered_by_keys(tmp_path: Path) -> None:
@@ -59,3 +61,8 @@ def test_a_turn_is_steered_and_then_cancelled(tmp_path: Path) -> None:
         felan.enter("/fail")
         felan.see("The rehearsal refused, as it was asked to.")
         assert felan.quit() == 0
+
+
+def test_the_help_says_which_scenarios_there_are() -> None:
+    said = subprocess.run([COMMAND, "demo", "--help"], capture_output=True, text=True, timeout=60, check=True)
+    assert ", ".join(scenarios()) in " ".join(said.stdout.split())
