@@ -128,7 +128,7 @@ async def test_a_document_is_rendered_by_what_was_given_scrolls_and_keeps_its_pl
         assert "Plan" in text(app)
         document = app.query_one(DocumentView)
         document.focus()
-        await until(pilot, lambda: document.max_scroll_y > 100)  # laid out: there is an end to go to
+        await until(pilot, lambda: document.allow_vertical_scroll)  # laid out: there is an end to go to
         await pilot.press("end")
         await until(pilot, lambda: "line 199" in text(app))
         assert "Plan" in text(app)
