@@ -82,21 +82,26 @@ def one_line(interaction: Interaction) -> str:
 
 
 def footer(interaction: Interaction, now: int, *, sending: bool = False) -> str:
-    """How long it waits, who may answer, and what happens when nobody does. `now` in ms since the epoch."""
-    parts: list[str] = []
-    waited = clock_span((now - interaction.created_at) / 1000)
+    """How long it waits, what happens when nobody answers, and who may. `now` in ms since the epoch.
+
+    What is cut on a narrow screen is the end.
+    """
+    expires = given(interaction.expires_at, None)
+    left = None if expires is None else (expires - now) / 1000
+    waited = f"waiting {clock_span((now - interaction.created_at) / 1000)}"
     if sending:
-        parts.append("sending…")
+        parts = ["sending…"]
     elif interaction.state == "deferred":
-        parts.append(f"deferred, still answerable · waiting {waited}")
+        still = "deferred, still answerable"
+        parts = [f"{still} for {clock_span(left)}" if left is not None and left > 0 else still, waited]
     else:
-        parts.append(f"waiting {waited}")
+        parts = [waited]
+    if left is not None and left <= 0:
+        parts.append("has expired")
+    elif left is not None and interaction.state != "deferred":
+        parts.append(f"expires unanswered in {clock_span(left)}")
     if authority := _AUTHORITY.get(given(interaction.authority, "")):
         parts.append(authority)
-    expires = given(interaction.expires_at, None)
-    if expires is not None:
-        left = (expires - now) / 1000
-        parts.append(f"expires unanswered in {clock_span(left)}" if left > 0 else "has expired")
     return " · ".join(parts)
 
 

@@ -28,6 +28,11 @@ def test_the_footer_says_how_long_who_and_what_happens() -> None:
     assert footer(asked(), NOW) == "waiting 0:07"
     assert footer(asked(authority="owner"), NOW) == "waiting 0:07 · the owner may answer"
     assert footer(asked(expiresAt=NOW + 61_000), NOW) == "waiting 0:07 · expires unanswered in 1:01"
+    both = footer(asked(expiresAt=NOW + 61_000, authority="owner"), NOW)
+    assert both == "waiting 0:07 · expires unanswered in 1:01 · the owner may answer"
+    assert footer(asked(state="deferred", expiresAt=NOW + 61_000, authority="owner"), NOW) == (
+        "deferred, still answerable for 1:01 · waiting 0:07 · the owner may answer"
+    )
     assert footer(asked(expiresAt=NOW), NOW) == "waiting 0:07 · has expired"
     assert footer(asked(), NOW, sending=True) == "sending…"
     assert footer(asked(state="deferred"), NOW) == "deferred, still answerable · waiting 0:07"
