@@ -240,8 +240,10 @@ class Parts:
     def place_side(self) -> None:
         """Show the side pane where there is something in it. A narrow screen shows it only when asked to."""
         shown = bool(self._side.shown) and not self._side_closed
-        whole = self._screen.has_class("-side")
         narrow = self._screen.has_class("-narrow")
+        if not narrow:
+            self._screen.remove_class("-side")  # there is room beside it again
+        whole = self._screen.has_class("-side")
         self._side.display = whole or (shown and not narrow)
         if whole and not self._side.shown:
             self.leave_side()

@@ -100,6 +100,22 @@ async def test_a_narrow_screen_gives_the_side_pane_all_of_it_when_asked(
         await on.sees("I am at it.")
 
 
+async def test_a_side_pane_that_had_the_screen_stands_beside_the_transcript_once_there_is_room(
+    tmp_path: Path,
+) -> None:
+    async with stage(tmp_path, Stagehand(scripts=[forever]), size=(80, 24)) as on:
+        await on.attached()
+        await show(on, DOCUMENT)
+        await on.sees("I am at it.", "F5 side pane")
+        await on.pilot.press("f5")
+        await on.sees("Heading one")
+        await on.pilot.resize_terminal(160, 48)
+        await on.sees("Heading one", "I am at it.")
+        await on.pilot.press("f5")
+        await on.sees_no("Heading one")
+        assert on.composer.area.has_focus
+
+
 async def test_an_action_of_a_table_reaches_the_agent(tmp_path: Path) -> None:
     async with stage(tmp_path, Stagehand(scripts=[forever]), size=(160, 48)) as on:
         await on.attached()
