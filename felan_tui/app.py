@@ -88,6 +88,7 @@ class FelanApp(App[None], inherit_bindings=False):
         self._client: HostClient | None = None
         self.farewell = ""
         self._problem = ""
+        self._command = ""
         for theme in load_themes().themes:
             self.register_theme(theme)
         if THEME in self.available_themes:
@@ -110,7 +111,7 @@ class FelanApp(App[None], inherit_bindings=False):
         if self._start.kind == "ask":
             from felan_tui.start.card import StartScreen
 
-            self.push_screen(StartScreen(problem=self._problem))
+            self.push_screen(StartScreen(command=self._command, problem=self._problem))
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
@@ -174,6 +175,12 @@ class FelanApp(App[None], inherit_bindings=False):
             self.screen.offer_last(row.name or Path(row.cwd).name, row.updated_at)
 
     def on_start_card_chosen(self, event: "StartCard.Chosen") -> None:
+        from felan_tui.start.card import StartScreen
+
+        wrong = self._unstartable(event.command)
+        if wrong and isinstance(self.screen, StartScreen):
+            self.screen.card.show_problem(wrong)
+            return
         self._remember(event.kind, event.command)
         settings = agent_settings(event.kind, event.command)
         self._leave_the_start(Start(kind="agent", cwd=self._start.cwd, settings=settings))
@@ -188,7 +195,9 @@ class FelanApp(App[None], inherit_bindings=False):
         self.run_worker(self._open_session(start))
 
     def _remembered(self) -> Start | None:
-        """The agent that was chosen before; None when there is none, or the preferences cannot be read."""
+        """The agent that was chosen before; None when there is none, or it is not to be had any more, or the
+        preferences cannot be read.
+        """
         from felan_tui.preferences import PreferencesError, read_agent
 
         try:
@@ -198,7 +207,17 @@ class FelanApp(App[None], inherit_bindings=False):
             return None
         if agent is None:
             return None
+        if wrong := self._unstartable(agent.command):
+            self._problem, self._command = wrong, agent.command or ""
+            return None
         return Start(kind="agent", cwd=self._start.cwd, settings=agent_settings(agent.kind, agent.command))
+
+    def _unstartable(self, command: str | None) -> str:
+        if command is None:
+            return ""
+        from felan_tui.start.command import unstartable
+
+        return unstartable(command, self._start.cwd)
 
     def _remember(self, kind: "AgentKind", command: str | None) -> None:
         from felan_tui.preferences import PreferencesError, write_agent

@@ -3,7 +3,8 @@ import re
 from pathlib import Path
 
 from felan_tui.cards.guard import GRACE
-from tests.e2e.felan import COMMAND, Felan, children
+from felan_tui.composer.pastes import ENTER_SECONDS
+from tests.e2e.felan import COMMAND, WAIT, Felan, children
 
 
 def test_the_first_minute_with_nothing_configured(tmp_path: Path) -> None:
@@ -106,3 +107,25 @@ def test_the_data_folder_is_named_before_the_command_too(tmp_path: Path) -> None
         felan.see("approve · write")
         assert list(felan.data.glob("*.db"))
         assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_wrong_agent_command_can_be_put_right_where_it_was_typed(tmp_path: Path) -> None:
+    with Felan(tmp_path) as felan:
+        felan.see("later.")
+        felan.press("2")
+        felan.see("opencode acp")
+        felan.settle()
+        felan.write("nosuchprogram --acp")
+        felan.see("nosuchprogram --acp")
+        felan.past(ENTER_SECONDS)
+        felan.press("enter")
+        felan.see("'nosuchprogram' is not on PATH")
+        assert not (felan.data / "felan.toml").exists()
+        felan.press("ctrl+c", "ctrl+c")
+        felan.ended(WAIT)
+    (felan.data / "felan.toml").write_text('[agent]\nkind = "acp"\ncommand = "gone --acp"\n')
+    with Felan(tmp_path) as felan:
+        felan.see("Which agent shall work here?", "'gone' is not on PATH", "1  Rehearsal")
+        felan.press("1")
+        felan.ready()
+        assert felan.quit() == 0

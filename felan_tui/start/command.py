@@ -1,0 +1,24 @@
+"""Whether the command of an agent can be started at all: what is wrong is best said where it was typed."""
+
+import os
+import shlex
+import shutil
+
+
+def unstartable(command: str, cwd: str) -> str:
+    """Why ``command`` names no program that could be started in the folder ``cwd``; "" where it does.
+
+    What the program then does is its session's to tell.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        return f"The agent's command cannot be read: {error}."
+    if not words:
+        return "The agent's command is empty."
+    program = os.path.expanduser(words[0])
+    if os.sep in program:
+        program = os.path.join(cwd, program)
+        found = os.path.isfile(program) and os.access(program, os.X_OK)
+        return "" if found else f"There is no program {program} to start as the agent."
+    return "" if shutil.which(program) else f"The agent's program {program!r} is not on PATH."

@@ -1,0 +1,26 @@
+from pathlib import Path
+
+import pytest
+
+from felan_tui.start.command import unstartable
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("nosuchprogram --acp", "'nosuchprogram' is not on PATH"),
+        ('sh "unclosed', "cannot be read"),
+        ("  ", "is empty"),
+        ("./none", "There is no program"),
+        ("./plain --x", "There is no program"),
+        (".", "is not on PATH"),
+        ("./", "There is no program"),
+        ("./agent --x", ""),
+        ("sh -c 'exit 1'", ""),
+    ],
+)
+def test_what_cannot_be_started_is_said(tmp_path: Path, command: str, said: str) -> None:
+    (tmp_path / "plain").touch()
+    (tmp_path / "agent").touch(mode=0o700)
+    told = unstartable(command, str(tmp_path))
+    assert said in told and bool(told) == bool(said)
