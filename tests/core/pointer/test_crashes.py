@@ -79,15 +79,17 @@ def same(one: State | None, other: State | None) -> bool:
 
 
 @each_case
-@pytest.mark.parametrize("when", ["before", "after"])
 def test_a_kill_at_any_operation_leaves_the_old_state_or_the_new(
-    tmp_path: object, begin: Callable[[str], None], act: Act, when: str
+    tmp_path: object, begin: Callable[[str], None], act: Act
 ) -> None:
     steps, before, after = learn(f"{tmp_path}/learn", begin, act)
     replaced = steps.index("replace")
     temps_seen = 0
-    for target, name in enumerate(steps):
-        root = f"{tmp_path}/{target}"
+    # After an operation is before the next one; only the last has none.
+    for target, name in enumerate([*steps, "the end"]):
+        when = "before" if target < len(steps) else "after"
+        target = min(target, len(steps) - 1)
+        root = f"{tmp_path}/{when} {target}"
         begin(root)
 
         def kill(number: int, _name: str, target: int = target) -> None:
@@ -100,7 +102,7 @@ def test_a_kill_at_any_operation_leaves_the_old_state_or_the_new(
         assert os.WTERMSIG(status) == signal.SIGKILL
 
         now = make_store(root).read(SESSION)
-        is_new = target > replaced or (target == replaced and when == "after")
+        is_new = target > replaced
         assert same(now, after if is_new else before), f"killed {when} {name} (operation {target})"
 
         temps = names_in(root) - {"state.json", ".lock"}

@@ -22,7 +22,7 @@ from tests.tui.screens.pointing import (
 from tests.tui.screens.stage import SIZES, forever, stage
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", SIZES[1:])
 async def test_it_opens_by_key_with_all_there_is_to_know(tmp_path: Path, size: tuple[int, int]) -> None:
     async with stage(tmp_path, size=size) as on:
         await on.attached()
@@ -47,7 +47,7 @@ async def test_a_click_on_the_bar_opens_it_and_f8_leaves_it(tmp_path: Path) -> N
         await on.until(lambda: on.app.screen is on.session)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", SIZES[1:])
 async def test_what_is_written_is_published_and_stands_on_disk(tmp_path: Path, size: tuple[int, int]) -> None:
     async with stage(tmp_path, size=size) as on:
         await on.attached()

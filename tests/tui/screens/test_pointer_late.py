@@ -17,7 +17,7 @@ from tests.tui.screens.pointing import (
 from tests.tui.screens.stage import SIZES, stage
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", SIZES[1:])
 async def test_a_late_publish_shows_both_texts_and_changes_nothing(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:

@@ -153,7 +153,7 @@ def test_a_line_end_with_a_sequence_inside_is_one_in_pieces_too() -> None:
     ids=lambda text: repr(text[:4]),
 )
 def test_a_megabyte_takes_work_that_grows_as_it_does(text: str) -> None:
-    few, more = text[: len(text) // 16], text[: len(text) // 4]
+    few, more = text[: len(text) // 64], text[: len(text) // 16]
     assert calls(lambda: safe(more)) < 6 * calls(lambda: safe(few))
     safe(text)  # a pattern that goes back and forth through a megabyte comes to no end
     assert cell_len(safe_line(text[:100])) <= 200 * 8

@@ -168,7 +168,7 @@ def test_folded_thinking_draws_nothing_of_its_text() -> None:
     ids=["fence", "list", "paragraph", "one word"],
 )
 def test_a_piece_costs_the_same_at_the_end_as_at_the_beginning(text: str) -> None:
-    text = text[:24_000]
+    text = text[:12_000]
     live = LiveText(80, LOOK)
     live.append("A block before it.\n\n")
     costs: list[int] = []
