@@ -5,6 +5,7 @@ What a session shows is the session screen's; here are the start, the end, signa
 
 import asyncio
 import signal
+import time
 from collections.abc import Awaitable, Callable, Iterable
 from importlib import import_module
 from pathlib import Path
@@ -33,6 +34,8 @@ THEME: Final = "felan-dark"
 CRASH: Final = 1
 NOT_FOUND: Final = 6
 SIGNALLED: Final = 128
+REFUSED_SECONDS: Final = 15.0
+"""How long it stays on the screen that the disk refused something, and is not said again."""
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 PARTS: Final = (
     "felan_tui.session.link",
@@ -86,6 +89,7 @@ class FelanApp(App[None], inherit_bindings=False):
         self._launcher = launcher
         self._host: asyncio.Task[OpenHost] | None = None
         self._client: HostClient | None = None
+        self._refused_until = 0.0
         self.farewell = ""
         self._problem = ""
         self._command = ""
@@ -99,6 +103,14 @@ class FelanApp(App[None], inherit_bindings=False):
         from felan_tui.driver import TerminalDriver
 
         return TerminalDriver
+
+    def told_refused(self, problem: str) -> None:
+        """The host in this process could not store something that it goes on trying to store."""
+        now = time.monotonic()
+        if now >= self._refused_until and self.is_running:
+            self._refused_until = now + REFUSED_SECONDS
+            text = f"{problem} Felan tries again every second; nothing is shown as done before it is stored."
+            toast(self, text, "error", title="Not stored", seconds=REFUSED_SECONDS)
 
     # --- start ---
 

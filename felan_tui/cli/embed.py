@@ -131,9 +131,13 @@ class EmbeddedHost:
         self._owner = owner
 
     @classmethod
-    async def open(cls, folders: Folders, owner: Ownership) -> Self:
+    async def open(
+        cls, folders: Folders, owner: Ownership, refused: Callable[[str], None] | None = None
+    ) -> Self:
         """Open the store and bring the host up, for the owner of the data folder.
 
+        ``refused`` is told, in words for people, each time that something could not be stored behind
+        nobody's request: the end of a turn, say. What could not be stored, no event can tell.
         What a host is made of is imported here, after the screen's first paint. When this fails, the folder
         is given free. Raises ``HostUnavailable``.
         """
@@ -154,6 +158,11 @@ class EmbeddedHost:
             raise HostUnavailable(exits.STORE if untouched else exits.UNWRITABLE, str(error)) from error
         hosts: list[Host] = []
 
+        def fault(error: BaseException, where: str) -> None:
+            report(error, where)
+            if refused is not None and isinstance(error, StoreError):
+                refused(str(error))
+
         def changed(record: "ProcessRecord") -> None:
             for host in hosts:
                 host.process_changed(record)
@@ -168,7 +177,7 @@ class EmbeddedHost:
             publisher=publisher_line(folders),
             clock=now_ms,
             new_id=new_uuid7,
-            report=report,
+            report=fault,
         )
         host = Host(services, namespace="production", root=str(folders.data))
         hosts.append(host)

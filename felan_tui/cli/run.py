@@ -50,7 +50,7 @@ def run(
         opened: list[EmbeddedHost] = []
 
         async def open_host() -> EmbeddedHost:
-            host = await EmbeddedHost.open(folders, owner)
+            host = await EmbeddedHost.open(folders, owner, app.told_refused)
             opened.append(host)
             set_aside()
             return host

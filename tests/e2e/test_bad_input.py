@@ -154,3 +154,11 @@ def test_hostile_text_reaches_no_terminal(tmp_path: Path) -> None:
         drawn = bytes(felan.output[start:end])
         assert [one for one in ESCAPES if one in drawn] == []
         assert UNSEEN.findall(drawn.decode()) == []
+
+
+def test_a_disk_that_takes_no_more_in_a_turn_is_said_on_the_screen(tmp_path: Path) -> None:
+    felan = [COMMAND, "--data-dir", str(tmp_path / "data"), "demo", "edit", "--pace", "0"]
+    limited = ["sh", "-c", 'ulimit -f 400; exec "$@"', "sh", *felan]  # 200 KiB a file
+    with Felan(tmp_path, command=limited) as screen:
+        screen.see("Not stored", "tries again")
+        assert "completed" not in screen.text()
