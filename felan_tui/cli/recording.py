@@ -88,7 +88,8 @@ class Recording:
         extra += (
             f"; {self.unknown_events} events of a type that is not known here" if self.unknown_events else ""
         )
-        return f"{self.frames} frames: {counts}{extra}. Problems: {len(self.problems) or 'none'}."
+        plural = "" if self.frames == 1 else "s"
+        return f"{self.frames} frame{plural}: {counts}{extra}. Problems: {len(self.problems) or 'none'}."
 
     def _check(self, number: int, line: bytes, whole: bool) -> None:
         try:
