@@ -170,7 +170,7 @@ def test_a_line_that_never_ends_is_refused_and_the_next_one_is_read(tmp_path: Pa
 
 def test_a_stream_can_come_from_a_pipe() -> None:
     result = run("check", "-", stdin=json.dumps(REVISION).encode() + b"\n")
-    assert result.exit_code == 0 and "1 frames" in result.output
+    assert result.exit_code == 0 and "1 frame: " in result.output
 
 
 @pytest.mark.parametrize(
