@@ -11,7 +11,7 @@ from felan_tui.text.safe import safe
 ENTER_SECONDS = 0.120
 """For so long after a paste an Enter is a new line and sends nothing."""
 
-BURST_SECONDS = 0.020
+BURST_SECONDS = 0.010
 """Keys that follow each other faster than this were not typed: a held key repeats every 30 ms, and a paste is
 held up for some milliseconds whenever the machine has other work.
 """

@@ -25,7 +25,8 @@ async def wait_for_rest(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
     end = time.monotonic() + max_sleep
     quiet = 0
     while quiet < 2 and time.monotonic() < end:
-        await asyncio.sleep(0)
+        # Not 0: what a thread has in hand (a file, the host's database) comes back from outside of the loop.
+        await asyncio.sleep(0.008)
         if loop._ready:
             quiet = 0
             continue

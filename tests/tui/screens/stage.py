@@ -1,6 +1,7 @@
 """The real app on a real host in this process, with an agent that a test plays by hand."""
 
 import asyncio
+import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -25,6 +26,7 @@ from felan_core.protocol.interactions import (
 )
 from felan_tui.app import FelanApp
 from felan_tui.composer import Composer
+from felan_tui.composer.pastes import BURST_SECONDS
 from felan_tui.session.start import Start
 from felan_tui.session.transcript import SessionTranscript
 from tests.core.host.rig import Puppet, Stagehand, open_rig
@@ -129,6 +131,7 @@ class Stage:
         """Type into whatever has the focus."""
         for character in text:
             await self.pilot.press("space" if character == " " else character)
+            await asyncio.sleep(BURST_SECONDS)  # as a person does: faster keys are a paste
 
     async def say(self, text: str) -> None:
         """Put a message into the composer and send it."""

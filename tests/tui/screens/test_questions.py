@@ -45,8 +45,11 @@ async def test_esc_leaves_a_question_waiting_and_a_second_one_cancels_the_turn(t
         await on.attached()
         await on.say("go")
         await on.sees("[1] Allow once")
-        await on.pilot.press("f2", "escape")
-        assert on.composer.area.has_focus and on.session._parts.can_answer
+        await on.pilot.press("f2")
+        await on.until(lambda: not on.composer.area.has_focus)
+        await on.pilot.press("escape")
+        await on.until(lambda: on.composer.area.has_focus)
+        assert on.session._parts.can_answer
         await on.pilot.press("escape")
         await on.idle()
         await on.until(lambda: not on.session._parts.can_answer)

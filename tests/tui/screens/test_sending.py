@@ -99,7 +99,7 @@ async def test_what_is_sent_before_the_session_is_there_is_sent_once_it_is(tmp_p
         await on.sees("type a message", "starting")
         await on.write("early bird")
         await on.pilot.press("enter")
-        assert on.composer.is_empty
+        await on.until(lambda: on.composer.is_empty)
         await on.write("second")
         await on.pilot.press("enter")
         gate.set()
