@@ -1,7 +1,6 @@
 """The real app on a real host in this process, with an agent that a test plays by hand."""
 
 import asyncio
-import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
