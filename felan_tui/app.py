@@ -39,7 +39,7 @@ REFUSED_SECONDS: Final = 15.0
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 PARTS: Final = (
     "felan_tui.session.link",
-    "felan_tui.session.parts",
+    "felan_tui.session.view",
     "felan_tui.session.clearing",
     "markdown_it",
     "pygments.lexers",

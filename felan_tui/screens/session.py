@@ -20,7 +20,7 @@ from felan_tui.bars import HeaderLine, PointerBar, QueueLines
 from felan_tui.bars.keys import KeyHint, KeyLine
 from felan_tui.composer import Composer, Draft
 from felan_tui.screens.hints import WELCOME, key_hints
-from felan_tui.session.stage import Stage
+from felan_tui.session.app_screen import AppScreen
 from felan_tui.session.start import Start
 from felan_tui.text.widgets import Line
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from felan_tui.elements.messages import ActionChosen
     from felan_tui.panel import ProcessPanel
     from felan_tui.session.link import SessionLink
-    from felan_tui.session.parts import Parts
     from felan_tui.session.transcript import SessionTranscript
+    from felan_tui.session.view import SessionView
     from felan_tui.transcript.view import TranscriptView
 
 QUIT_SECONDS = 2.0
@@ -42,7 +42,7 @@ def _raise(error: Exception) -> None:
     raise error
 
 
-class SessionScreen(Stage):
+class SessionScreen(AppScreen):
     """One session. ``attached`` gives it its link; until then it takes what is typed and keeps it."""
 
     CSS_PATH: ClassVar = "session.tcss"
@@ -58,7 +58,7 @@ class SessionScreen(Stage):
         super().__init__()
         self._start = start
         self._data = data
-        self._parts: Parts | None = None
+        self._view: SessionView | None = None
         self._unsent: list[Draft] = []
         self._lost = ""
         self._last_interrupt = -QUIT_SECONDS
@@ -81,21 +81,21 @@ class SessionScreen(Stage):
 
     async def attached(self, link: "SessionLink") -> None:
         """The session is there: show it, and send what was written meanwhile."""
-        from felan_tui.session.parts import Parts
+        from felan_tui.session.view import SessionView
 
         if not self.is_attached:
             return  # the app is ending
-        parts = Parts(self, link)
-        await parts.build()
+        view = SessionView(self, link)
+        await view.build()
         if self.is_attached:
-            self.take_up(parts)
+            self.take_up(view)
 
-    def take_up(self, parts: "Parts") -> None:
+    def take_up(self, view: "SessionView") -> None:
         """Show this session, and send what was written meanwhile."""
-        self._parts = parts
-        parts.all()
+        self._view = view
+        view.all()
         if self._lost:
-            parts.lost(self._lost)
+            view.lost(self._lost)
         unsent, self._unsent = self._unsent, []
         if self._start.prompt:
             unsent.insert(0, Draft(self._start.prompt))
@@ -103,20 +103,20 @@ class SessionScreen(Stage):
         for number, draft in enumerate(unsent):
             self._send(draft.expanded, draft, follow_up=number > 0)
 
-    def lay_aside(self) -> "Parts | None":
+    def lay_aside(self) -> "SessionView | None":
         """From now on what is sent waits, until a session is shown again."""
-        parts, self._parts = self._parts, None
-        return parts
+        view, self._view = self._view, None
+        return view
 
     def changed(self, change: "Change") -> None:
         """The replica took a frame."""
-        if (parts := self._parts) is not None:
-            self._follow(lambda: parts.take(change))
+        if (view := self._view) is not None:
+            self._follow(lambda: view.take(change))
 
     def resynced(self) -> None:
         """The replica started again from a fresh snapshot."""
-        if (parts := self._parts) is not None:
-            self._follow(parts.all)
+        if (view := self._view) is not None:
+            self._follow(view.all)
 
     def lost(self, reason: str) -> None:
         """The host is gone."""
@@ -124,8 +124,8 @@ class SessionScreen(Stage):
         if not self.is_attached:
             return
         self.say(f"The host is gone: {reason}. Quit, then `felan -c` goes on.", "error", seconds=60)
-        if (parts := self._parts) is not None:
-            self._follow(lambda: parts.lost(reason))
+        if (view := self._view) is not None:
+            self._follow(lambda: view.lost(reason))
 
     def _follow(self, show: Callable[[], None]) -> None:
         """Show what the client's reader brought. A fault in that is the app's, and not the reader's."""
@@ -138,8 +138,8 @@ class SessionScreen(Stage):
 
     def keep(self) -> None:
         """The app ends: what was written and not sent is kept."""
-        if self._parts is not None:
-            self._parts.keep()
+        if self._view is not None:
+            self._view.keep()
         composer = self.query_one(Composer)
         for unsent in reversed(self._unsent):
             composer.restore(unsent)
@@ -147,19 +147,19 @@ class SessionScreen(Stage):
 
     @property
     def _link(self) -> "SessionLink | None":
-        return self._parts.link if self._parts is not None else None
+        return self._view.link if self._view is not None else None
 
     @property
-    def _view(self) -> "SessionTranscript | None":
-        return self._parts.view if self._parts is not None else None
+    def _transcript(self) -> "SessionTranscript | None":
+        return self._view.transcript if self._view is not None else None
 
     def _key_hints(self) -> list[KeyHint]:
-        parts, link = self._parts, self._link
+        view, link = self._view, self._link
         return key_hints(
-            asks=parts is not None and parts.can_answer and link is not None and link.state.run is None,
+            asks=view is not None and view.can_answer and link is not None and link.state.run is None,
             away=self.focused is not None and self.focused is not self.query_one(Composer).area,
-            side=parts is not None and parts.has_side,
-            clears=parts is not None and not parts.welcomes,
+            side=view is not None and view.has_side,
+            clears=view is not None and not view.welcomes,
         )
 
     def _ask(
@@ -220,14 +220,14 @@ class SessionScreen(Stage):
             self.say(f"Not sent: {words}", "error")
             composer.restore(draft)
 
-        if self._view is not None:
-            self._view.action_follow()
+        if self._transcript is not None:
+            self._transcript.action_follow()
         self._ask(link.send(text, verb), "Not sent", refused=refused)
 
     @on(Composer.ShellSubmitted)
     def _on_shell(self, event: Composer.ShellSubmitted) -> None:
-        link, parts = self._link, self._parts
-        if link is None or parts is None:
+        link, view = self._link, self._view
+        if link is None or view is None:
             self.query_one(Composer).restore(event.draft)
             self.say(NOT_YET, "warning")
             return
@@ -239,7 +239,7 @@ class SessionScreen(Stage):
             composer.restore(event.draft)
 
         async def run() -> None:
-            await parts.show_panel(select=await link.shell(event.command))
+            await view.show_panel(select=await link.shell(event.command))
 
         self._ask(run(), "Not started", refused=refused)
 
@@ -256,14 +256,14 @@ class SessionScreen(Stage):
     # --- cards, elements, processes ---
 
     def on_answered(self, event: "Answered") -> None:
-        link, parts = self._link, self._parts
-        if link is None or parts is None:
+        link, view = self._link, self._view
+        if link is None or view is None:
             return
 
         self._ask(
             link.answer(event.interaction_id, event.answer),
             "Not answered",
-            refused=lambda words: parts.cards.reject(event.interaction_id, words),
+            refused=lambda words: view.cards.reject(event.interaction_id, words),
         )
 
     def on_left(self, event: "Left") -> None:
@@ -275,17 +275,17 @@ class SessionScreen(Stage):
         self.home.push_screen(WholeSubject(event.interaction))
 
     def on_ask_again(self, event: "AskAgain") -> None:
-        link, parts = self._link, self._parts
-        if link is None or parts is None:
+        link, view = self._link, self._view
+        if link is None or view is None:
             return
         asked = event.interaction
         said = link.prompt_of(asked)
         if said is None:
-            parts.cards.reject(asked.id, "what was said then is not known any more; write it again")
+            view.cards.reject(asked.id, "what was said then is not known any more; write it again")
             return
         verb = "send" if link.verb == "send" else "follow_up"
         self._ask(
-            link.send(said, verb), "Not asked", refused=lambda words: parts.cards.reject(asked.id, words)
+            link.send(said, verb), "Not asked", refused=lambda words: view.cards.reject(asked.id, words)
         )
         self.query_one(Composer).focus()
 
@@ -306,9 +306,9 @@ class SessionScreen(Stage):
         self._ask(link.act(params), "Not done")
 
     def on_process_panel_stop_requested(self, event: "ProcessPanel.StopRequested") -> None:
-        link, parts = self._link, self._parts
-        if link is not None and parts is not None:
-            self._spawn(parts.stop(event.process_id, event.signal))
+        link, view = self._link, self._view
+        if link is not None and view is not None:
+            self._spawn(view.stop(event.process_id, event.signal))
 
     def on_process_panel_closed(self) -> None:
         self.remove_class("-zoomed")
@@ -321,12 +321,12 @@ class SessionScreen(Stage):
         mark.show((new, "bold"), ("  F7 goes there", "$text-muted"))
 
     def on_session_transcript_at_top(self) -> None:
-        if self._parts is not None:
-            self.run_worker(self._parts.older(), exclusive=True, group="older")
+        if self._view is not None:
+            self.run_worker(self._view.older(), exclusive=True, group="older")
 
     def on_session_transcript_opened(self, event: "SessionTranscript.Opened") -> None:
-        if self._parts is not None:
-            self._spawn(self._parts.show_process_of(event.key))
+        if self._view is not None:
+            self._spawn(self._view.show_process_of(event.key))
 
     def on_session_transcript_copied(self, event: "SessionTranscript.Copied") -> None:
         self._copy(event.text)
@@ -346,27 +346,27 @@ class SessionScreen(Stage):
         self.query_one(KeyLine).refresh()
 
     def on_resize(self) -> None:
-        if self._parts is not None:
-            self.call_after_refresh(self._parts.place_side)
+        if self._view is not None:
+            self.call_after_refresh(self._view.place_side)
 
     # --- actions ---
 
     def action_go_to_card(self) -> None:
-        parts = self._parts
-        if parts is None or parts.cards.current is None:
+        view = self._view
+        if view is None or view.cards.current is None:
             self.say("Nothing waits for an answer.")
             return
         # A pane that takes the screen hides the cards.
-        parts.leave_side()
+        view.leave_side()
         self.remove_class("-zoomed")
-        self.call_after_refresh(parts.cards.focus_current)
+        self.call_after_refresh(view.cards.focus_current)
 
     def action_cancel(self) -> None:
         """Esc: leave what has the focus; then the turn; then a held queue."""
-        composer, link, parts = self.query_one(Composer), self._link, self._parts
+        composer, link, view = self.query_one(Composer), self._link, self._view
         if not composer.area.has_focus or self.has_class("-side"):
-            if parts is not None:
-                parts.leave_side()
+            if view is not None:
+                view.leave_side()
             self.remove_class("-zoomed")
             composer.focus()
         elif link is None:
@@ -423,11 +423,11 @@ class SessionScreen(Stage):
         if action == "quit":
             return composer.is_empty or not composer.area.has_focus
         if action in ("page_up", "page_down"):
-            return self.focused is None or self.focused in (composer.area, self._view)
+            return self.focused is None or self.focused in (composer.area, self._transcript)
         return True
 
     def _quit(self) -> None:
-        reasons = self._parts.what_would_end() if self._parts is not None else []
+        reasons = self._view.what_would_end() if self._view is not None else []
         if not reasons:
             self._leave(True)
             return
@@ -443,53 +443,53 @@ class SessionScreen(Stage):
             self.post_message(self.Leaving())
 
     async def action_toggle_panel(self) -> None:
-        if self._parts is not None:
-            await self._parts.toggle_panel()
+        if self._view is not None:
+            await self._view.toggle_panel()
 
     async def action_zoom_panel(self) -> None:
-        if self._parts is not None:
-            await self._parts.zoom_panel()
+        if self._view is not None:
+            await self._view.zoom_panel()
 
     def action_toggle_side(self) -> None:
-        if self._parts is not None and not self._parts.toggle_side():
+        if self._view is not None and not self._view.toggle_side():
             self.say("There is no document and no table.")
 
     def action_focus_transcript(self) -> None:
-        if self._view is not None and self._view.display:
-            self._view.focus()
+        if self._transcript is not None and self._transcript.display:
+            self._transcript.focus()
         else:
             self.say("There is nothing to read yet.")
 
     def action_page_up(self) -> None:
-        if self._view is not None:
-            self._view.scroll_page_up(animate=False)
+        if self._transcript is not None:
+            self._transcript.scroll_page_up(animate=False)
 
     def action_page_down(self) -> None:
-        if self._view is not None:
-            self._view.scroll_page_down(animate=False)
+        if self._transcript is not None:
+            self._transcript.scroll_page_down(animate=False)
 
     def action_follow(self) -> None:
-        if self._view is not None:
-            self._view.action_follow()
+        if self._transcript is not None:
+            self._transcript.action_follow()
 
     def action_pointer(self) -> None:
         """The task pointer whole, over the session."""
-        if self._parts is None:
+        if self._view is None:
             self.say(NOT_YET)
             return
         from felan_tui.screens.pointer import PointerScreen
 
         if not isinstance(self.home.screen, PointerScreen):
-            self.home.push_screen(PointerScreen(self._parts.pointer))
+            self.home.push_screen(PointerScreen(self._view.pointer))
 
     def action_clear(self) -> None:
         """A new session in the place of this one."""
-        if self._parts is None:
+        if self._view is None:
             self.say(NOT_YET)
             return
         from felan_tui.session.clearing import ask_first
 
-        ask_first(self, self._parts)
+        ask_first(self, self._view)
 
     def action_help(self) -> None:
         from felan_tui.screens.help import HelpScreen

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 from felan_tui.composer import Composer
 from felan_tui.screens.quit import ClearScreen
 from felan_tui.session.link import Refusal, SessionLink, begin_anew, words
-from felan_tui.session.parts import Parts
+from felan_tui.session.view import SessionView
 
 if TYPE_CHECKING:
     from felan_tui.screens.session import SessionScreen
 
 
-def ask_first(screen: "SessionScreen", parts: Parts) -> None:
+def ask_first(screen: "SessionScreen", view: SessionView) -> None:
     """Clear, and ask where something would end by it."""
 
     def go(sure: bool | None) -> None:
         if sure:
             screen.run_worker(_clear(screen))
 
-    reasons = parts.what_a_clear_ends()
+    reasons = view.what_a_clear_ends()
     if not reasons:
         go(True)
     elif not isinstance(screen.home.screen, ClearScreen):
@@ -30,20 +30,20 @@ def ask_first(screen: "SessionScreen", parts: Parts) -> None:
 
 async def _clear(screen: "SessionScreen") -> None:
     """While the new session comes, what is sent waits: for it, or for the old one where it does not come."""
-    parts = screen.lay_aside()
-    if parts is None:
+    view = screen.lay_aside()
+    if view is None:
         return  # another clear is under way
-    old = parts.link
+    old = view.link
     try:
         link = await begin_anew(old.client, old, screen.changed)
     except Refusal as error:
-        screen.take_up(parts)
+        screen.take_up(view)
         screen.say(f"Not cleared: {words(error)}", "error")
         return
     old.replica.on_change = None
     while screen.home.screen is not screen:
         await screen.home.pop_screen()  # what is in front shows the old session
-    await parts.take_away()
+    await view.take_away()
     await screen.attached(link)
     await _end(screen, old)
 

@@ -49,7 +49,7 @@ async def opened(on: Stage) -> PointerScreen:
 
 
 def latest(on: Stage) -> Any:
-    return on.session._parts.pointer.latest
+    return on.session._view.pointer.latest
 
 
 async def knows(on: Stage, revision: int) -> None:

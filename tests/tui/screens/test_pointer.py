@@ -67,7 +67,7 @@ async def test_what_is_written_is_published_and_stands_on_disk(tmp_path: Path, s
         state = other.state
         assert (state.status, state.revision, state.pointer_text) == ("CLEAN", 3, "goal\nnext step")
         assert state.task_id == TASK
-        assert on.session._parts.pointer.draft is None
+        assert on.session._view.pointer.draft is None
 
 
 async def test_the_button_publishes_a_first_task_where_there_is_none(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ async def test_an_edit_that_changed_nothing_leaves_no_draft(tmp_path: Path) -> N
         await edits(on, "goal")
         await on.pilot.press("escape", "escape")
         await on.until(lambda: on.app.screen is on.session)
-        assert on.session._parts.pointer.draft is None
+        assert on.session._view.pointer.draft is None
 
 
 async def test_clear_asks_first_and_leaves_the_text_in_the_history(tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ async def test_hostile_text_is_shown_as_it_is_and_does_nothing(tmp_path: Path) -
         await on.sees("hidden characters are left out here")
         assert screen(on).query_one(PointerEditor).text == "[red]goal[/red]\n[@click=app.quit]x[/]evil"
         await on.pilot.press("escape")
-        assert on.session._parts.pointer.draft is None
+        assert on.session._view.pointer.draft is None
 
 
 async def test_one_that_cannot_be_read_says_the_code_and_what_to_do(tmp_path: Path) -> None:

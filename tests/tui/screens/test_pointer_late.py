@@ -66,7 +66,7 @@ async def test_take_theirs_publishes_nothing_and_keeps_mine_to_read(tmp_path: Pa
         await on.pilot.press("2")
         await on.sees("Theirs stands", "✎ yours", "my own words")
         assert (other.state.revision, other.state.pointer_text) == (2, "theirs")
-        assert on.session._parts.pointer.draft is None
+        assert on.session._view.pointer.draft is None
         await on.pilot.press("tab", "home")
         await on.sees("Yours, not published")
         await on.pilot.press("e")

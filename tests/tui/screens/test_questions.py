@@ -49,10 +49,10 @@ async def test_esc_leaves_a_question_waiting_and_a_second_one_cancels_the_turn(t
         await on.until(lambda: not on.composer.area.has_focus)
         await on.pilot.press("escape")
         await on.until(lambda: on.composer.area.has_focus)
-        assert on.session._parts.can_answer
+        assert on.session._view.can_answer
         await on.pilot.press("escape")
         await on.idle()
-        await on.until(lambda: not on.session._parts.can_answer)
+        await on.until(lambda: not on.session._view.can_answer)
         assert not answers
 
 
@@ -119,7 +119,7 @@ async def test_several_questions_are_counted_and_each_can_be_reached(tmp_path: P
         await on.sees("Question 1?", "+1 more waiting", "◷ 2")
         await on.pilot.press("f2", "ctrl+n")
         await on.settle_card()
-        await on.until(lambda: on.session._parts.cards.current.interaction.request.title == "Question 2?")
+        await on.until(lambda: on.session._view.cards.current.interaction.request.title == "Question 2?")
         assert not on.composer.area.has_focus
 
 
@@ -163,4 +163,4 @@ async def test_o_opens_a_long_command_whole_and_esc_comes_back_to_the_card(tmp_p
         await on.sees("line-15")
         await on.pilot.press("escape")
         await on.sees("[1] Allow once")
-        assert not on.composer.area.has_focus and on.session._parts.can_answer
+        assert not on.composer.area.has_focus and on.session._view.can_answer

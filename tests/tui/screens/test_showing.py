@@ -223,7 +223,7 @@ async def test_hostile_text_of_every_kind_does_no_harm(tmp_path: Path) -> None:
         asked: list[str] = []
         while on.link.state.run is not None or not asked:
             await on.pilot.pause(0.2)
-            if on.session._parts.can_answer:
+            if on.session._view.can_answer:
                 await answer_current(on, asked)
             assert len(asked) < 40
             assert not on.app._exit, "something on the screen quit the app"

@@ -93,7 +93,7 @@ async def test_a_quit_that_would_end_something_says_what_and_stay_keeps_it(
         await on.say("! exec sleep 60")
         await on.sees("⚙ 1")
         await on.say("begin")
-        await on.until(lambda: on.session._parts.can_answer)
+        await on.until(lambda: on.session._view.can_answer)
         await on.pilot.press("ctrl+d")
         await on.sees(
             "Quit now?",
@@ -106,7 +106,7 @@ async def test_a_quit_that_would_end_something_says_what_and_stay_keeps_it(
         await on.write("x")
         await on.pilot.press("1")
         await on.sees_no("Quit now?")
-        assert on.link.state.run is not None and on.session._parts.can_answer
+        assert on.link.state.run is not None and on.session._view.can_answer
         assert any(row.state == "running" for row in on.link.state.processes.values())
         assert on.composer.area.has_focus and on.composer.is_empty
         await on.pilot.press("ctrl+d", "2")

@@ -148,8 +148,8 @@ async def test_a_fresh_snapshot_shows_all_anew_and_keeps_the_readers_place(tmp_p
         await on.sees("F7 goes there")
         before = read(on)
         calls: list[int] = []
-        honest = on.session._parts.all
-        on.session._parts.all = lambda: (calls.append(1), honest())
+        honest = on.session._view.all
+        on.session._view.all = lambda: (calls.append(1), honest())
         on.link.client._resync(on.link.id)
         await on.until(lambda: calls)
         await on.pilot.pause(0.1)
@@ -212,7 +212,7 @@ async def test_a_session_with_all_of_its_history_draws_what_is_looked_at(
     async with stage(tmp_path, Stagehand(scripts=[forever]), start=start, size=size) as on:
         await on.sees("answer 149")
         while on.link.replica.cursor:
-            await on.session._parts.older()
+            await on.session._view.older()
         assert len(on.view.blocks) == 300
         drawn: list[int] = []
         rows = MarkdownBlock.rows

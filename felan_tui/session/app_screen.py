@@ -8,7 +8,7 @@ from textual.screen import Screen
 from felan_tui.text.widgets import toast
 
 
-class Stage(Screen[None]):
+class AppScreen(Screen[None]):
     """A screen that knows its app by type, and says things that go away by themselves."""
 
     @property

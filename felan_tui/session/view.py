@@ -1,4 +1,4 @@
-"""Parts: the widgets of a session that is attached, kept in step with its replica.
+"""SessionView: the widgets of a session that is attached, kept in step with its replica.
 
 Changes are collected and drawn at most once a frame; text goes to the transcript at once, which paces itself.
 """
@@ -37,11 +37,11 @@ from felan_tui.elements.host import is_host_element
 from felan_tui.panel import ProcessPanel
 from felan_tui.pointer.desk import PointerDesk
 from felan_tui.pointer.facts import ELEMENT as POINTER
+from felan_tui.session.app_screen import AppScreen
 from felan_tui.session.documents import drawn_document
-from felan_tui.session.feed import Feed
 from felan_tui.session.link import NAME, Refusal, SessionLink, words
+from felan_tui.session.presenter import TranscriptPresenter
 from felan_tui.session.shown import tool_process
-from felan_tui.session.stage import Stage
 from felan_tui.session.transcript import SessionTranscript
 
 FRAME = 1 / 30
@@ -61,14 +61,14 @@ _TOUCHES: dict[type, tuple[str, ...]] = {
 _ALL = frozenset(one for touched in _TOUCHES.values() for one in touched)
 
 
-class Parts:
+class SessionView:
     """Everything of the screen that shows the session."""
 
-    def __init__(self, screen: Stage, link: SessionLink) -> None:
+    def __init__(self, screen: AppScreen, link: SessionLink) -> None:
         self.link = link
         self._screen = screen
-        self.view = SessionTranscript()
-        self._feed = Feed(self.view, link.replica, me=NAME)
+        self.transcript = SessionTranscript()
+        self._presenter = TranscriptPresenter(self.transcript, link.replica, me=NAME)
         self.cards = CardStack(
             around=Surroundings(me=link.me, key=CARD_KEY), leave_to=lambda: screen.query_one(Composer).area
         )
@@ -89,11 +89,11 @@ class Parts:
         """Put up the widgets that only an attached session needs, and show all of it."""
         left = self._screen.query_one("#left")
         with self._screen.home.batch_update():
-            await left.mount(self.view, before="#new-below")
+            await left.mount(self.transcript, before="#new-below")
             await left.mount(self.cards, self._above)
             await self._screen.query_one("#middle").mount(self._side)
         self.all()
-        self._ticking = self._screen.set_interval(1.0, self._feed.tick)
+        self._ticking = self._screen.set_interval(1.0, self._presenter.tick)
 
     async def take_away(self) -> None:
         """Take the widgets down: another session is to be shown in their place."""
@@ -103,20 +103,20 @@ class Parts:
         self._screen.remove_class("-side", "-zoomed")
         self._screen.query_one("#new-below").display = False
         self._screen.query_one(KeyLine).ended("completed")
-        widgets = [self.view, self.cards, self._above, self._side]
+        widgets = [self.transcript, self.cards, self._above, self._side]
         for widget in [*widgets, *([self._panel] if self._panel is not None else [])]:
             await widget.remove()
 
     def all(self) -> None:
         """Show everything anew: after attaching, and after a fresh snapshot."""
-        self._feed.all()
+        self._presenter.all()
         self.pointer.take(self.link.state.presentation.get(POINTER))
         self._greet()
         self._touch(_ALL)
 
     def take(self, change: Change) -> None:
         """One change of the replica."""
-        self._feed.take(change)
+        self._presenter.take(change)
         self._greet()
         match change.event:
             case None:
@@ -156,11 +156,11 @@ class Parts:
 
     def _greet(self) -> None:
         """What to do first is said for as long as there is nothing to read."""
-        empty = not self.view.blocks_known
-        if self.view.display == empty or self._welcomes != empty:
+        empty = not self.transcript.blocks_known
+        if self.transcript.display == empty or self._welcomes != empty:
             self._welcomes = empty
             self._screen.query_one("#welcome").display = empty
-            self.view.display = not empty
+            self.transcript.display = not empty
 
     def _touch(self, parts: frozenset[str]) -> None:
         self._dirty |= parts
@@ -343,7 +343,7 @@ class Parts:
         """Fetch older history above what is shown."""
         try:
             if entries := await self.link.older():
-                self._feed.older(entries)
+                self._presenter.older(entries)
         except Refusal as error:
             if not self._lost:
                 self._screen.say(f"Older history was not fetched: {words(error)}", "error")

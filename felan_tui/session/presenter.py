@@ -1,4 +1,4 @@
-"""Feed: the transcript's blocks, from a replica and its changes."""
+"""TranscriptPresenter: the transcript's blocks, from a replica and its changes."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -20,7 +20,7 @@ def _now() -> int:
     return time.time_ns() // 1_000_000
 
 
-class Feed:
+class TranscriptPresenter:
     """Shows one replica in one view. ``me``: this client's name; ``now``: milliseconds since the epoch."""
 
     def __init__(
