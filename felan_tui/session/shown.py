@@ -97,7 +97,9 @@ def _tool_block(tool: ToolEntry, now: int) -> ToolBlock:
     details = tool.details or None
     if details is not None and details.message:
         texts.append(details.message)
-    diffs = tuple(FileDiff(one.path, one.old or "", one.new) for one in content if isinstance(one, ToolDiff))
+    diffs = tuple(
+        FileDiff(one.path, given(one.old, None), one.new) for one in content if isinstance(one, ToolDiff)
+    )
     title = tool.title
     if details is not None and details.reason:
         title = f"{title} ({details.reason})" if tool.state != "completed" else title

@@ -10,7 +10,7 @@ from felan_tui.text.ansi import ansi_lines
 from felan_tui.text.cells import cell_len, cut
 from felan_tui.text.safe import safe, safe_line
 from felan_tui.transcript.blocks import BaseBlock, duration, text_height
-from felan_tui.transcript.diff import FileDiff, changes, counts, diff_rows
+from felan_tui.transcript.diff import FileDiff, counts, diff_rows, diff_text
 from felan_tui.transcript.look import Look
 from felan_tui.transcript.rows import Row, cut_row, fold_runs, indent, wrap_text
 
@@ -149,10 +149,7 @@ class ToolBlock(BaseBlock):
 
         parts = [safe_line(f"{self.name or self.category} {self.title}")]
         parts += [safe(self.arguments)] if self.arguments else []
-        for diff in self.diffs:
-            parts.append(f"--- {safe_line(diff.path)}")
-            signs = {"added": "+", "removed": "-", "same": " ", "gap": "@@", "note": "…"}
-            parts += [signs[line.kind] + line.text for line in changes(diff).lines]
+        parts += [diff_text(diff) for diff in self.diffs]
         parts += [plain_text(ansi_lines(self.output))] if self.output else []
         return "\n".join(parts)
 

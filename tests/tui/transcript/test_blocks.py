@@ -259,7 +259,7 @@ def test_a_new_and_a_deleted_file_are_named_so() -> None:
     )
     text = shown(block, 60, expanded=True)
     assert "new.py  +1 −0  new file" in text
-    assert "1 + a   b" in text
+    assert "1 + a→  b" in text
     assert "old.py  +0 −1  deleted" in text
     assert "2 files +1 −1" in text
 
