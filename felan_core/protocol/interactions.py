@@ -54,15 +54,18 @@ class DiffSubject(Wire, frozen=True, kw_only=True):
 
 
 class ApprovalSubject(Wire, frozen=True, kw_only=True):
-    """What would be done: the tool's category and name, and the command, paths or diff that it is about."""
+    """What would be done: the tool's category and name, and the command, paths or diff that it is about.
+
+    ``command`` and ``text`` are bounded by the interaction alone, as a diff is: nobody approves a part.
+    """
 
     category: Label
     name: Maybe[Label] = UNSET
-    command: Maybe[Text] = UNSET
+    command: Maybe[str] = UNSET
     cwd: Maybe[Text] = UNSET
     paths: Maybe[list[Text]] = UNSET
     diff: Maybe[list[DiffSubject]] = UNSET
-    text: Maybe[Text] = UNSET
+    text: Maybe[str] = UNSET
 
 
 class ApprovalRequest(Request, tag="approval", frozen=True, kw_only=True):

@@ -6,7 +6,9 @@ from typing import Any, Final, get_args
 import msgspec
 
 from felan_core.agents.acp import schema
-from felan_core.agents.acp.clip import label, long_text
+from felan_core.agents.acp.clip import MARK, label, long_text
+from felan_core.agents.acp.commands import without_code_marks
+from felan_core.agents.acp.subjects import subject_of
 from felan_core.agents.acp.tools import ToolCall
 from felan_core.protocol.base import LIMITS, UNSET, Json, JsonObject, Maybe, given
 from felan_core.protocol.elements import (
@@ -76,15 +78,17 @@ def permission(call: ToolCall, options: list[JsonObject]) -> Permission:
     """Raises ``NotAskable`` where the agent offers nothing that a person could choose."""
     ids = _Ids()
     offered: list[ApprovalOption] = []
+    long_names: list[str] = []
     for option in options:
         kind, name = option.get("kind"), schema.a_string(option.get("name"))
         if kind not in EFFECTS or not isinstance(option.get("optionId"), str):
             continue
-        text = name or kind.replace("_", " ")
-        if kind == "allow_always":
-            # The agent keeps such a rule where we neither see nor can revoke it.
-            text = f"always (the agent's own rule): {text}"
-        offered.append(ApprovalOption(id=ids.give(option["optionId"]), label=label(text), effect=kind))
+        name = name if name.strip() else kind.replace("_", " ").capitalize()
+        short = label(name)
+        if short.endswith(MARK) and short != name:
+            # The scope of a rule may stand at its end.
+            long_names.append(f"The option {short[:40]!r} in full:\n{name}")
+        offered.append(ApprovalOption(id=ids.give(option["optionId"]), label=short, effect=kind))
     if not offered:
         raise NotAskable("it offers no answer that can be given")
     offered.sort(key=lambda option: EFFECTS.index(option.effect))
@@ -93,8 +97,15 @@ def permission(call: ToolCall, options: list[JsonObject]) -> Permission:
         rejecting = [option for option in offered if option.effect.startswith("reject")][: MAX_OPTIONS // 2]
         allowing = [option for option in offered if option not in rejecting]
         offered = [*allowing[: MAX_OPTIONS - len(rejecting)], *rejecting]
-    title = label(call.title or call.command() or call.name or call.kind)
-    return Permission(ApprovalRequest(title=title, subject=call.subject(), options=offered), ids)
+    title = _one_line(call.title or call.command() or call.name or call.kind)
+    subject = subject_of(call, long_names)
+    return Permission(ApprovalRequest(title=title, subject=subject, options=offered), ids)
+
+
+def _one_line(title: str) -> str:
+    """A title as a line: a line end in it is seen, since what follows may be a command of its own."""
+    lines = without_code_marks(title).splitlines()
+    return label(" ⏎ ".join(line.strip() for line in lines if line.strip()))
 
 
 @dataclass

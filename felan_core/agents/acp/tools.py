@@ -5,7 +5,6 @@ leaves what is there, lists replace. The input is replaced whole, because the sa
 members in a permission request than elsewhere.
 """
 
-import shlex
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -17,13 +16,12 @@ from felan_core.agents.acp.clip import (
     clip,
     free_json,
     label,
-    long_text,
     readable_json,
 )
+from felan_core.agents.acp.commands import command_of
 from felan_core.agents.backend import ToolPatch
 from felan_core.protocol.base import UNSET, Json, JsonObject
 from felan_core.protocol.entries import AnyToolContent, ToolDetails, ToolDiff, ToolStateName, ToolText
-from felan_core.protocol.interactions import ApprovalSubject, DiffSubject
 
 Ending = Literal["rejected", "cancelled", "lost"]
 MAX_DIFFS = 64
@@ -40,7 +38,6 @@ _STATES: dict[str, ToolStateName] = {
     "completed": "completed",
     "failed": "failed",
 }
-_PATH_MEMBERS = ("file_path", "filePath", "filepath", "path", "abs_path")
 
 
 @dataclass
@@ -147,7 +144,7 @@ class ToolCall:
         code = self.exit_code if self.exit_code is not None else _exit_code(self.raw_output)
         message = ""
         if self.state == "failed":
-            message = "\n".join(self._texts()) or _error_of(self.raw_output)
+            message = "\n".join(self.texts()) or _error_of(self.raw_output)
         if self.ending is None and code is None and not message:
             return None
         return ToolDetails(
@@ -158,17 +155,18 @@ class ToolCall:
 
     def body(self) -> list[AnyToolContent]:
         """What the card shows: its diffs, else its terminal's output, else its texts, else its raw output."""
-        if diffs := self._diffs():
+        if diffs := self.changes():
             return [*diffs]
         if self.terminal:
             return [ToolText(text=body(self.terminal))]
-        if texts := self._texts():
+        if texts := self.texts():
             return [ToolText(text=body(text)) for text in texts[:MAX_TEXTS]]
         if self.raw_output is not None and (text := _output_text(self.raw_output)):
             return [ToolText(text=body(text))]
         return []
 
-    def _texts(self) -> list[str]:
+    def texts(self) -> list[str]:
+        """The texts of its content."""
         found = [
             schema.block_text(schema.an_object(item.get("content")))
             for item in self.content
@@ -176,7 +174,8 @@ class ToolCall:
         ]
         return [text for text in found if text]
 
-    def _diffs(self) -> list[ToolDiff | ToolText]:
+    def changes(self) -> list[ToolDiff | ToolText]:
+        """Its diffs; in place of one that is too large, a text that names it."""
         changes = [item for item in self.content if item.get("type") == "diff"]
         found: list[ToolDiff | ToolText] = []
         room = 4 * BODY_BYTES
@@ -196,50 +195,8 @@ class ToolCall:
 
     def command(self) -> str:
         """The command that it would run, or an empty string."""
-        told = schema.an_object(self.raw_input)
-        for member in ("command", "cmd"):
-            match told.get(member):
-                case str() as line if line:
-                    return line
-                case list() as words if words:  # pyright: ignore[reportUnknownVariableType] - JSON
-                    return shlex.join(map(str, words))  # pyright: ignore[reportUnknownArgumentType] - JSON
-                case _:
-                    pass
-        return ""
-
-    def _paths(self) -> list[str]:
-        told = schema.an_object(self.raw_input)
-        named = [schema.a_string(told.get(member)) for member in _PATH_MEMBERS]
-        changed = [schema.a_string(item.get("path")) for item in self.content if item.get("type") == "diff"]
-        return list(dict.fromkeys(path for path in [*self.locations, *changed, *named] if path))
-
-    def subject(self) -> ApprovalSubject:
-        """What a person is asked to allow. What has no member of its own is shown as the input that it is."""
-        told = schema.an_object(self.raw_input)
-        command = self.command()
-        shown = self._diffs()
-        diffs = [
-            DiffSubject(path=diff.path, new=diff.new, old=diff.old)
-            for diff in shown
-            if isinstance(diff, ToolDiff)
-        ]
-        texts = [*(part.text for part in shown if isinstance(part, ToolText)), *self._texts()]
-        if not command and not diffs and self.raw_input not in (None, {}, [], ""):
-            # An edit may come as a patch in the input alone; a fetch is its address.
-            patch = schema.a_string(told.get("diff")) or schema.a_string(told.get("patch"))
-            texts.append(patch or readable_json(self.raw_input))
-        cwd = schema.a_string(told.get("cwd")) or schema.a_string(told.get("workdir"))
-        paths = self._paths()
-        text = "\n\n".join(dict.fromkeys(texts))
-        return ApprovalSubject(
-            category=self.kind,
-            name=label(self.name) if self.name else UNSET,
-            command=long_text(command) if command else UNSET,
-            cwd=long_text(cwd) if cwd and command else UNSET,
-            paths=[clip(path, PATH_BYTES) for path in paths[:MAX_PATHS]] or UNSET,
-            diff=diffs or UNSET,
-            text=long_text(text) if text else UNSET,
-        )
+        command = command_of(self.raw_input)
+        return command.line if command else ""
 
 
 class ToolBook:

@@ -12,6 +12,7 @@ from felan_core.agents.acp.asking import Asking
 from felan_core.agents.acp.clip import BODY_BYTES, body, clip, free_json, label
 from felan_core.agents.acp.life import Life, Times
 from felan_core.agents.acp.rpc import RpcError
+from felan_core.agents.acp.subjects import subject_of
 from felan_core.agents.acp.tools import KEPT_CALLS, ToolBook
 from felan_core.agents.acp.updates import Updates
 from felan_core.agents.backend import ToolPatch
@@ -236,7 +237,7 @@ def test_a_change_that_is_too_large_to_show_is_named_and_never_shown_in_half() -
     assert isinstance(big, ToolText) and big.text.startswith("/big: a change of 1,048,577 characters")
     assert small == ToolDiff(path="/small", new="n")
     assert more == ToolText(text="… and 38 more changes")
-    assert "too much to show" in str(call.subject().text)
+    assert "too much to show" in str(subject_of(call).text)
 
 
 def test_a_long_output_in_small_pieces_is_shown_in_few_patches_and_whole_at_the_end() -> None:

@@ -39,12 +39,12 @@ async def test_a_permission_for_an_unknown_call_makes_its_card_and_asks_with_the
     assert stage.session.states(question.tool)[0] == "running"
 
 
-async def test_options_are_sorted_by_effect_and_a_lasting_rule_is_called_the_agents(stage: Stage) -> None:
+async def test_options_are_sorted_by_effect_and_have_the_names_that_the_agent_gave_them(stage: Stage) -> None:
     await stage.play("unknown_tool", choosing("allow_always"))
     request = stage.session.questions[0].request
     assert isinstance(request, ApprovalRequest)
     assert [option.effect for option in request.options] == ["allow_once", "allow_always", "reject_once"]
-    assert request.options[1].label == "always (the agent's own rule): Do allow_always"
+    assert request.options[1].label == "Do allow_always"
     chosen = json.loads(stage.session.said())["result"]["outcome"]
     assert chosen == {"outcome": "selected", "optionId": "o-allow_always"}
 
@@ -183,5 +183,5 @@ def test_ids_that_the_contract_has_no_room_for_lead_back_to_the_agents_own() -> 
     shown = asked.request.options
     assert len(shown) == 16 and len({option.id for option in shown}) == 16
     assert [asked.option_id(option.id) for option in shown][:3] == ["", "same", "same"]
-    assert asked.option_id(shown[-1].id) == long and shown[-1].label == "reject once"
+    assert asked.option_id(shown[-1].id) == long and shown[-1].label == "Reject once"
     msgspec.convert(msgspec.to_builtins(asked.request), ApprovalRequest)
