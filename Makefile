@@ -25,7 +25,7 @@ run: $(VENV)/.felan-compiled
 setup: $(VENV)/.felan-dev $(VENV)/.felan-compiled
 
 test: setup
-	$(BIN)/python -m pytest -n 3 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n 4 --dist worksteal $(ARGS)
 
 check: setup
 	$(BIN)/ruff check .

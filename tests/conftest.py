@@ -7,14 +7,17 @@ from collections.abc import Generator
 import pytest
 from hypothesis import settings
 
-from felan_tui.cli.garbage import set_aside
+from tests.harness import clock
 
+clock.install()  # before any of our modules is imported
 settings.register_profile("felan", deadline=None)  # how long an example takes says how busy the machine is
 settings.load_profile("felan")
 
 
 def pytest_collection_finish() -> None:
     """Like the product: what was loaded is no garbage. Looking at it each time took a fifth of the time."""
+    from felan_tui.cli.garbage import set_aside
+
     gc.collect()
     set_aside()
 

@@ -1,9 +1,9 @@
-"""What the tests of the screen do unlike Textual: wait for the app's own loop, and parse styles once.
+"""Three things that the tests of the screen do unlike Textual, to save the waiting.
 
-Textual's pilot calls a process idle that has used little of the processor for 20 ms, twice a key. On a busy
-machine that says idle of an app that never got its turn, and on a quiet one it is most of what a key costs.
-Here the loop itself says when it has nothing to do. And each app of a process would parse the same styles
-with the same variables again.
+Their loop jumps to the next timer instead of sleeping (``tests/harness/clock.py``). A key is over when the
+loop has nothing to do: Textual's pilot waits until the process has used little of the processor for 20 ms, twice a
+key, and on a busy machine that is also true of an app that never got its turn. Styles are parsed once a
+process: each app would parse the same rules with the same variables again.
 """
 
 import asyncio
@@ -15,8 +15,26 @@ import textual.app
 import textual.pilot
 from textual.css.stylesheet import Stylesheet
 
+from felan_core.store.writer import Writer
+from tests.harness.clock import JumpingLoop
+
 SOON: Final = 1 / 50
 """Seconds. A timer that is due within that time is waited for: a repaint comes within a sixtieth."""
+
+
+def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    return {"jumping": JumpingLoop}
+
+
+def counted(submit: Callable[..., "asyncio.Future[Any]"]) -> Callable[..., "asyncio.Future[Any]"]:
+    """``Writer.submit``, announced to the loop: the writer's thread is at work until its future is done."""
+
+    def counting(self: Writer, *args: Any, **options: Any) -> "asyncio.Future[Any]":
+        future = submit(self, *args, **options)
+        loop = future.get_loop()
+        return loop.outside(future) if isinstance(loop, JumpingLoop) else future
+
+    return counting
 
 
 async def wait_for_rest(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
@@ -55,4 +73,5 @@ def parsed_once(parse: Callable[..., Any]) -> Callable[..., Any]:
 
 textual.app.wait_for_idle = wait_for_rest  # pyright: ignore[reportPrivateImportUsage]
 textual.pilot.wait_for_idle = wait_for_rest  # pyright: ignore[reportPrivateImportUsage]
+Writer.submit = counted(Writer.submit)
 Stylesheet._parse_rules = parsed_once(Stylesheet._parse_rules)

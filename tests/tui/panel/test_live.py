@@ -159,7 +159,7 @@ async def test_60_mb_neither_stall_the_loop_nor_fill_memory() -> None:
         gc.freeze()
         stop = asyncio.Event()
         turns = asyncio.create_task(longest_turn(stop))
-        began = time.monotonic()
+        began = time.perf_counter()
         heaviest = longest = 0
         async with asyncio.timeout(60):
             follower, log = app.panel._follower, view._log
@@ -168,7 +168,7 @@ async def test_60_mb_neither_stall_the_loop_nor_fill_memory() -> None:
                 app.panel.set_processes([row("a", "flood", size=source.size)])
                 heaviest, longest = max(heaviest, log.weight), max(longest, log.end - log.first)
                 await asyncio.sleep(0.02)
-        took = time.monotonic() - began
+        took = time.perf_counter() - began
         stop.set()
         stall = await turns
         gc.unfreeze()
