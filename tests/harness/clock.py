@@ -1,7 +1,7 @@
 """A clock that jumps: the tests of the screen wait for timers without sleeping.
 
-``install`` puts ``time.monotonic``, ``time.time`` and ``time.time_ns`` behind an offset. It runs before Textual
-and our modules are imported, because they keep these functions by name and as defaults. Only a
+``install`` puts ``time.monotonic``, ``time.time`` and ``time.time_ns`` behind an offset. It runs before
+Textual and our modules are imported, because they keep these functions by name and as defaults. Only a
 ``JumpingLoop`` moves the offset: when nothing is ready to run and nothing outside of the loop is at work, it
 adds the time to the next timer instead of sleeping. With any other loop the clocks run as they always do, and
 the wall clock is the real one again as soon as the loop is closed. ``time.perf_counter`` stays real: a test

@@ -1,9 +1,9 @@
 """Three things that the tests of the screen do unlike Textual, to save the waiting.
 
 Their loop jumps to the next timer instead of sleeping (``tests/harness/clock.py``). A key is over when the
-loop has nothing to do: Textual's pilot waits until the process has used little of the processor for 20 ms, twice a
-key, and on a busy machine that is also true of an app that never got its turn. Styles are parsed once a
-process: each app would parse the same rules with the same variables again.
+loop has nothing to do: Textual's pilot waits until the process has used little of the processor for 20 ms,
+twice a key, and on a busy machine that is also true of an app that never got its turn. And styles are parsed
+once a process: each app would parse the same rules with the same variables again.
 """
 
 import asyncio
