@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from textual.timer import Timer
 
 from felan_tui.bars.line import FittedLine
-from felan_tui.bars.spans import span
 from felan_tui.text.cells import cell_len, cut
 from felan_tui.text.safe import safe_line
+from felan_tui.text.spans import span
 from felan_tui.text.widgets import Piece
 
 if TYPE_CHECKING:  # the line is there before anything of the contract is loaded

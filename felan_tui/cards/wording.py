@@ -15,9 +15,9 @@ from felan_core.protocol.interactions import (
     InteractionRequest,
     SelectRequest,
 )
-from felan_tui.elements.figures import clock_span
 from felan_tui.text.cells import cut
 from felan_tui.text.safe import safe_line
+from felan_tui.text.spans import span
 
 AGENT_GONE = "the agent that asked is gone"
 """The reason of a cancelled interaction that can be asked again (issue of the first light, point 7)."""
@@ -88,18 +88,18 @@ def footer(interaction: Interaction, now: int, *, sending: bool = False) -> str:
     """
     expires = given(interaction.expires_at, None)
     left = None if expires is None else (expires - now) / 1000
-    waited = f"waiting {clock_span((now - interaction.created_at) / 1000)}"
+    waited = f"waiting {span((now - interaction.created_at) / 1000)}"
     if sending:
         parts = ["sending…"]
     elif interaction.state == "deferred":
         still = "deferred, still answerable"
-        parts = [f"{still} for {clock_span(left)}" if left is not None and left > 0 else still, waited]
+        parts = [f"{still} for {span(left)}" if left is not None and left > 0 else still, waited]
     else:
         parts = [waited]
     if left is not None and left <= 0:
         parts.append("has expired")
     elif left is not None and interaction.state != "deferred":
-        parts.append(f"expires unanswered in {clock_span(left)}")
+        parts.append(f"expires unanswered in {span(left)}")
     if authority := _AUTHORITY.get(given(interaction.authority, "")):
         parts.append(authority)
     return " · ".join(parts)

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from felan_core.protocol.base import given
 from felan_core.protocol.elements import ProgressElement
-from felan_tui.elements.figures import amount, clock_span, is_bytes
+from felan_tui.elements.figures import amount, is_bytes
 from felan_tui.text.cells import cell_len, cut
 from felan_tui.text.safe import safe_line
+from felan_tui.text.spans import span
 
 FULL, HALF, EMPTY = "━", "╸", "─"
 PULSE = 4
@@ -96,7 +97,7 @@ def _figures(element: ProgressElement, rate: float | None, left: float | None) -
         if rate is not None:
             parts.append(f"{amount(rate if rate >= 10 else round(rate, 1), unit)}/s")
         if left is not None and total:
-            parts.append(f"{clock_span(left)} left")
+            parts.append(f"{span(left)} left")
     else:
         parts.append(element.state)
     return " · ".join(parts)

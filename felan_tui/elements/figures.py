@@ -30,19 +30,6 @@ def amount(value: float, unit: str) -> str:
     return f"{number(value)} {unit}".rstrip()
 
 
-def clock_span(seconds: float) -> str:
-    """A span as a clock shows it: `0:07`, `12:03`, `1:02:03`, `2 d 3 h`. Negative is zero."""
-    whole = max(0, int(seconds))
-    minutes, second = divmod(whole, 60)
-    hours, minute = divmod(minutes, 60)
-    if hours >= 48:
-        days, hour = divmod(hours, 24)
-        return f"{days} d {hour} h"
-    if hours:
-        return f"{hours}:{minute:02}:{second:02}"
-    return f"{minute}:{second:02}"
-
-
 def instant(milliseconds: float, zone: tzinfo | None = None) -> str:
     """An instant of the wire (milliseconds since the epoch) as local time to the second."""
     try:

@@ -7,10 +7,10 @@ from rich.segment import Segment
 
 from felan_core.protocol.base import given
 from felan_core.protocol.session import ProcessRow
-from felan_tui.bars.spans import span
 from felan_tui.elements.figures import amount, number
 from felan_tui.text.cells import cell_len, cut
 from felan_tui.text.safe import safe_line
+from felan_tui.text.spans import span
 from felan_tui.transcript.look import Look, State
 from felan_tui.transcript.rows import Row, fill
 

@@ -16,10 +16,10 @@ from textual.containers import Vertical, VerticalScroll
 from textual.message import Message
 from textual.screen import Screen
 
-from felan_tui.bars.spans import span
 from felan_tui.preferences import AgentKind
 from felan_tui.text.fields import SafeInput
 from felan_tui.text.safe import safe_line
+from felan_tui.text.spans import span
 from felan_tui.text.widgets import Line, Piece
 
 

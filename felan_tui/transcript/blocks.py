@@ -14,6 +14,7 @@ from rich.style import Style
 
 from felan_tui.text.cells import cell_len, cut, pad
 from felan_tui.text.safe import safe, safe_line
+from felan_tui.text.spans import span
 from felan_tui.transcript.look import Look, State
 from felan_tui.transcript.markdown import markdown_rows
 from felan_tui.transcript.rows import Row, cut_row, indent, wrap_text
@@ -111,16 +112,6 @@ class BaseBlock:
 
     def draft(self, width: int, look: Look, *, expanded: bool) -> list[Row]:
         return self.rows(width, look, expanded=expanded)
-
-
-def duration(seconds: float) -> str:
-    """`4 s`, `1 m 05 s`, `2 h 03 m`."""
-    whole = int(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} m {whole % 60:02} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02} m"
 
 
 LABEL = 8
@@ -261,7 +252,7 @@ def thinking_row(seconds: float | None, running: bool, expanded: bool, look: Loo
     """The line of folded thinking."""
     sign = look.glyphs.unfolded if expanded else look.glyphs.folded
     word = "thinking" if running else "thought"
-    time = f" {duration(seconds)}" if seconds is not None and seconds >= 1 else ""
+    time = f" {span(seconds)}" if seconds is not None and seconds >= 1 else ""
     return cut_row(
         [Segment(f"{sign} {word}{time}", look.running if running else look.muted)],
         width,

@@ -9,7 +9,8 @@ from felan_core.protocol.entries import ToolStateName
 from felan_tui.text.ansi import ansi_lines
 from felan_tui.text.cells import cell_len, cut
 from felan_tui.text.safe import safe, safe_line
-from felan_tui.transcript.blocks import BaseBlock, duration, text_height
+from felan_tui.text.spans import span
+from felan_tui.transcript.blocks import BaseBlock, text_height
 from felan_tui.transcript.diff import FileDiff, counts, diff_rows, diff_text
 from felan_tui.transcript.look import Look
 from felan_tui.transcript.rows import Row, cut_row, fold_runs, indent, wrap_text
@@ -106,7 +107,7 @@ class ToolBlock(BaseBlock):
         if self.state != "completed":
             words.append(self.state)
         if self.seconds is not None and self.seconds >= 1:
-            words.append(duration(self.seconds))
+            words.append(span(self.seconds))
         row: Row = []
         if self.diffs and sum(diff.size for diff in self.diffs) <= QUICK_DIFF:
             row.append(Segment(counts(self.diffs, look), look.muted))

@@ -14,8 +14,8 @@ from felan_core.protocol.session import AgentInfo, Queue, QueueItem, Run, Sessio
 from felan_tui.bars.header import HeaderLine, agent_words, folder_name, header_pieces
 from felan_tui.bars.queue import QueueLines, queue_lines, who
 from felan_tui.bars.run import RunLine
-from felan_tui.bars.spans import span
 from felan_tui.text.cells import cell_len
+from felan_tui.text.spans import span
 from felan_tui.text.widgets import Piece, line_content
 from tests.tui.text import hostile
 

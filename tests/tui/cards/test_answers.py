@@ -35,7 +35,7 @@ async def test_an_approval_shows_what_would_be_done_and_the_options_by_digit(siz
             "[3] reject",
             "[4] never (the agent's rule)",
             "[5] reject, say why",
-            "waiting 0:07",
+            "waiting 7 s",
             "the owner may answer",
             "F2 goes here to answer",
         )

@@ -36,7 +36,7 @@ async def test_a_form_shows_labels_help_required_marks_and_its_buttons(size: tup
             "Sign the tag",
             "[ Release it ]  [ Not now ]",
             "F2 goes here to answer",
-            "waiting 0:07",
+            "waiting 7 s",
         )
 
 

@@ -179,7 +179,7 @@ async def test_the_waiting_time_goes_on_without_a_layout() -> None:
         app.screen.screen_layout_refresh_signal.subscribe(app, layouts.append)
         shown = text(app)
         await until(pilot, lambda: text(app) != shown)
-        assert "waiting 0:" in text(app)
+        assert "waiting " in text(app)
         assert layouts == []
 
 

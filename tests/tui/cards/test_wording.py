@@ -25,21 +25,21 @@ def test_the_line_of_a_card_behind_another_says_what_it_is_about() -> None:
 
 
 def test_the_footer_says_how_long_who_and_what_happens() -> None:
-    assert footer(asked(), NOW) == "waiting 0:07"
-    assert footer(asked(authority="owner"), NOW) == "waiting 0:07 · the owner may answer"
-    assert footer(asked(expiresAt=NOW + 61_000), NOW) == "waiting 0:07 · expires unanswered in 1:01"
+    assert footer(asked(), NOW) == "waiting 7 s"
+    assert footer(asked(authority="owner"), NOW) == "waiting 7 s · the owner may answer"
+    assert footer(asked(expiresAt=NOW + 61_000), NOW) == "waiting 7 s · expires unanswered in 1 min 01 s"
     both = footer(asked(expiresAt=NOW + 61_000, authority="owner"), NOW)
-    assert both == "waiting 0:07 · expires unanswered in 1:01 · the owner may answer"
+    assert both == "waiting 7 s · expires unanswered in 1 min 01 s · the owner may answer"
     assert footer(asked(state="deferred", expiresAt=NOW + 61_000, authority="owner"), NOW) == (
-        "deferred, still answerable for 1:01 · waiting 0:07 · the owner may answer"
+        "deferred, still answerable for 1 min 01 s · waiting 7 s · the owner may answer"
     )
-    assert footer(asked(expiresAt=NOW), NOW) == "waiting 0:07 · has expired"
+    assert footer(asked(expiresAt=NOW), NOW) == "waiting 7 s · has expired"
     assert footer(asked(), NOW, sending=True) == "sending…"
-    assert footer(asked(state="deferred"), NOW) == "deferred, still answerable · waiting 0:07"
+    assert footer(asked(state="deferred"), NOW) == "deferred, still answerable · waiting 7 s"
 
 
 def test_a_clock_of_the_host_that_is_ahead_never_shows_a_negative_time() -> None:
-    assert footer(asked(createdAt=NOW + 5_000), NOW) == "waiting 0:00"
+    assert footer(asked(createdAt=NOW + 5_000), NOW) == "waiting 0 s"
 
 
 ME = {"state": "resolved", "responder": {"id": "me", "client": "client"}}

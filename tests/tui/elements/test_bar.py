@@ -28,7 +28,7 @@ def width_of(shown: Any) -> int:
 
 def test_share_amounts_rate_and_time_left() -> None:
     shown = bar_text(progress(value=25, total=100, unit="tests"), 80, rate=5, left=15)
-    assert shown.figures == "25% · 25 of 100 tests · 5 tests/s · 0:15 left"
+    assert shown.figures == "25% · 25 of 100 tests · 5 tests/s · 15 s left"
     bar = shown.filled + shown.rest
     assert shown.filled.count(FULL) == pytest.approx(len(bar) / 4, abs=1)
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from felan_tui.elements.figures import amount, clock_span, instant, number
+from felan_tui.elements.figures import amount, instant, number
 from felan_tui.elements.pace import ENOUGH, STALE, WINDOW, Pace
 from tests.tui.cards.looking import Clock
 
@@ -93,14 +93,6 @@ def test_numbers_without_noise(value: float, shown: str) -> None:
 )
 def test_amounts_with_their_unit(value: float, unit: str, shown: str) -> None:
     assert amount(value, unit) == shown
-
-
-@pytest.mark.parametrize(
-    ("seconds", "shown"),
-    [(-3, "0:00"), (7.9, "0:07"), (61, "1:01"), (3723, "1:02:03"), (3 * 86400 + 7200, "3 d 2 h")],
-)
-def test_spans_as_a_clock_shows_them(seconds: float, shown: str) -> None:
-    assert clock_span(seconds) == shown
 
 
 def test_an_instant_that_no_calendar_has_is_still_shown() -> None:

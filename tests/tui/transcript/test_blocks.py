@@ -11,7 +11,6 @@ from felan_tui.transcript.blocks import (
     OutcomeBlock,
     ThinkingBlock,
     UserBlock,
-    duration,
 )
 from felan_tui.transcript.diff import FileDiff
 from felan_tui.transcript.look import look_from_theme
@@ -188,7 +187,7 @@ def test_thinking_is_a_line_until_it_is_expanded() -> None:
         (ToolBlock("k", "tests/x.py", "read", state="completed"), "✓ read  tests/x.py"),
         (ToolBlock("k", "pytest -k login", "bash", seconds=0.2), "● bash  pytest -k login   running"),
         (ToolBlock("k", "pytest -k login", "bash", seconds=12), "● bash  pytest -k login   running 12 s"),
-        (ToolBlock("k", "make", "bash", state="failed", seconds=65), "✗ bash  make   failed 1 m 05 s"),
+        (ToolBlock("k", "make", "bash", state="failed", seconds=65), "✗ bash  make   failed 1 min 05 s"),
         (ToolBlock("k", "", "", "search", state="interrupted"), "⊘ search   interrupted"),
         (
             ToolBlock("k", "src/a/very/long/path/to/some/file.py", "edit", state="completed"),
@@ -321,10 +320,6 @@ def test_the_terminals_own_palette_is_used_as_it_is() -> None:
     assert look.error.color is not None
     assert look.error.color.name == "color(1)"
     assert look_from_theme({}).glyphs.failed == "✗"
-
-
-def test_durations() -> None:
-    assert [duration(seconds) for seconds in (0.4, 12, 65, 7380)] == ["0 s", "12 s", "1 m 05 s", "2 h 03 m"]
 
 
 def test_a_copy_is_the_text_without_decoration() -> None:
