@@ -4,14 +4,13 @@ The file is the person's. Reading takes the keys that are ours; writing changes 
 comments, order and foreign keys as they are. A file that cannot be read is never overwritten.
 """
 
-import contextlib
-import os
 import re
-import tempfile
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
+
+from felan_core.files.private import make_folder, write_whole
 
 FILE = "felan.toml"
 MAX_BYTES = 1024 * 1024
@@ -146,21 +145,12 @@ def _quoted(value: str) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    temporary: str | None = None
     try:
         # Through a link: the file that it names is replaced, and the link stays.
         path = path.resolve()
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{FILE}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        make_folder(path.parent)
+        write_whole(path, text.encode(), sync=True)
     except (OSError, UnicodeEncodeError) as error:
-        if temporary is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
         problem = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise PreferencesError(path, problem) from error
 

@@ -19,6 +19,7 @@ from typing import Annotated, Final
 import msgspec
 
 from felan_core import __version__
+from felan_core.files import advice, private
 
 LOCK_FILE: Final = "owner.lock"
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
@@ -86,6 +87,24 @@ class Ownership:
         """False once it was released, and in a fork of the process that holds it."""
         return self._descriptor is not None
 
+    def lost(self) -> str:
+        """Why the lock is not this process's any more; "" while it is. Blocks; from any thread.
+
+        Its file was deleted or replaced: another process can lock the new one.
+        """
+        descriptor = self._descriptor
+        if descriptor is None:
+            return "The data folder was released."
+        found = os.fstat(descriptor)
+        try:
+            named = self.path.stat(follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return f"{self.path} was deleted while Felan runs."
+        except OSError:
+            return ""
+        same = (named.st_dev, named.st_ino) == (found.st_dev, found.st_ino)
+        return "" if same else f"{self.path} was replaced while Felan runs."
+
     def release(self) -> None:
         """Give the folder free. Twice is no error. The file stays: its name is the lock's identity."""
         descriptor, self._descriptor = self._descriptor, None
@@ -126,7 +145,7 @@ os.register_at_fork(after_in_child=_after_fork)
 
 
 def acquire(folder: Path, *, terminal: str, clock: Callable[[], int]) -> Ownership:
-    """Take ``folder`` (made with 0700 where it is not there) for this process.
+    """Lock ``folder`` (made with 0700 where it is not there, its rights never changed) for this process.
 
     ``terminal``: where this process shows itself, for whoever comes second; ``clock``: milliseconds since the
     Unix epoch. Raises ``Held`` or ``LockUnusable``. Takes 0.2 s where another takes it just now.
@@ -134,7 +153,7 @@ def acquire(folder: Path, *, terminal: str, clock: Callable[[], int]) -> Ownersh
     path = folder.absolute() / LOCK_FILE
     holder = Holder(pid=os.getpid(), since=clock(), terminal=terminal[:256], version=__version__)
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private.data_folder(path.parent)
         while True:
             descriptor = os.open(path, _FLAGS, 0o600)
             try:
@@ -145,6 +164,8 @@ def acquire(folder: Path, *, terminal: str, clock: Callable[[], int]) -> Ownersh
                 os.close(descriptor)
                 raise
             os.close(descriptor)
+    except private.Untrusted as error:
+        raise LockUnusable(path, error.message) from error
     except OSError as error:
         raise _unusable(path, error) from error
 
@@ -206,9 +227,5 @@ def _alive(pid: int) -> bool:
 def _unusable(path: Path, error: OSError) -> LockUnusable:
     if error.errno == errno.ELOOP:
         return LockUnusable(path, f"{path} is a symbolic link. Look at who put it there, and move it away.")
-    reason = error.strerror or str(error)
-    return LockUnusable(
-        path,
-        f"{path} cannot be written ({reason}). Give yourself the right to write in {path.parent}, or choose "
-        "another data folder.",
-    )
+    named = Path(error.filename) if isinstance(error.filename, str) else path
+    return LockUnusable(path, advice.unwritable(named, error))

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from felan_core.files import private
 from felan_core.processes.errors import DuplicateProcess, OffsetPastEnd, SpoolUnavailable
 
 SEGMENT_BYTES = 8 * 1024 * 1024
@@ -58,11 +59,12 @@ class Spool:
         DuplicateProcess when the folder is there, SpoolUnavailable else.
         """
         try:
-            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private.own_folder(folder.parent)
         except OSError as error:
             raise SpoolUnavailable(f"The folder for the output cannot be made: {error.strerror}.") from error
         try:
             folder.mkdir(mode=0o700)
+            folder.chmod(0o700)
         except FileExistsError as error:
             raise DuplicateProcess(f"There is already output of a process in {folder.name}.") from error
         except OSError as error:

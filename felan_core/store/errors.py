@@ -38,6 +38,10 @@ class AlreadyReserved(StoreFailure):
     """A request record with this id is there: the caller looks it up and compares (session protocol §8)."""
 
 
+class StoreLost(StoreError):
+    """The data folder or the database was deleted or replaced: nothing is stored from now on."""
+
+
 class StoreClosed(StoreError):
     """The store was closed."""
 

@@ -1,22 +1,27 @@
 """Opening the database: look before touching, create whole or not at all, copy before a migration.
 
-What is checked, in this order, and each with nothing written: the file's header (magic, application id,
-schema version; the version there is the true one, because a migration never runs in WAL mode), then its
-inside: ``quick_check`` up to ``DEEP_CHECK_BYTES``, past that the schema and the file's length alone, so
-that a start never waits for the size of the history. Damage that only reading finds is said when it is read
-(``StoreBroken``).
+What is checked, in this order: the rights of the folder, the owner of each file, the file's header (magic,
+application id, schema version; the version there is the true one, because a migration never runs in WAL
+mode), then its inside: ``quick_check`` up to ``DEEP_CHECK_BYTES``, past that the schema and the file's length
+alone, so that a start never waits for the size of the history. SQLite gets other names of the files for it,
+or a copy, because even a read-only connection rewrites the index (``-shm``) of a write-ahead log. Damage that
+only reading finds is reported when it is read (``StoreBroken``).
 """
 
+import errno
 import os
+import shutil
 import sqlite3
 import stat
-from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+import tempfile
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from felan_core.store.errors import StoreError, StoreFailure, StoreNewer
+from felan_core.files import private
+from felan_core.store.errors import StoreError, StoreFailure, StoreNewer, StoreUnwritable
 from felan_core.store.faults import broken, translated, unwritable
 from felan_core.store.schema import APPLICATION_ID, TABLES, Migration
 
@@ -25,6 +30,8 @@ DEEP_CHECK_BYTES: Final = 4 * 1024 * 1024
 _MAGIC: Final = b"SQLite format 3\0"
 _HEADER: Final = 100
 _BUSY_S: Final = 5.0
+_BESIDE: Final = ("-wal", "-shm", "-journal")
+_LOOK_PREFIX: Final = ".felan-check-"
 
 
 def open_database(
@@ -35,43 +42,45 @@ def open_database(
     Raises ``StoreBroken`` or ``StoreNewer`` (the file and its folder are as they were),
     ``StoreUnwritable``, or ``StoreFailure`` (a migration failed: the database is at the version before it).
     """
-    path = _make_folder(folder) / DATABASE
-    version = _stored_version(path, len(migrations))
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise unwritable(path.parent, "no right to write in this folder")
+    folder = folder.absolute()
+    path = folder / DATABASE
     try:
+        private.data_folder(folder)
+        version = _stored_version(path, len(migrations))
+        _check_writable(folder)
         if version is None:
             _create(path, migrations)
         else:
-            if not os.access(path, os.W_OK):
-                raise unwritable(path, "no right to write this file")
+            _check_writable(path)
             _check_inside(path)
             _seal(path)
             if version < len(migrations):
                 _migrate(path, version, migrations, clock)
         return path, *_connect(path)
+    except private.Untrusted as error:
+        raise StoreUnwritable(error.path, error.message) from error
     except OSError as error:
-        raise unwritable(path, error) from error
+        raise unwritable(Path(error.filename) if isinstance(error.filename, str) else path, error) from error
     except sqlite3.Error as error:
         raise translated(path, "opening the database", error) from error
 
 
-def _make_folder(folder: Path) -> Path:
-    folder = folder.absolute()
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(folder, error) from error
-    _seal(folder)
-    return folder
+def _check_writable(path: Path) -> None:
+    if not os.access(path, os.W_OK | (os.X_OK if path.is_dir() else 0)):
+        read_only = os.statvfs(path).f_flag & os.ST_RDONLY
+        number = errno.EROFS if read_only else errno.EACCES
+        raise OSError(number, os.strerror(number), str(path))
 
 
 def _seal(path: Path) -> None:
-    """Take the rights of others away where the path is ours."""
-    with suppress(OSError):
-        found = path.stat()
-        if found.st_uid == os.geteuid() and found.st_mode & 0o077:
-            path.chmod(stat.S_IMODE(found.st_mode) & 0o700)
+    """Set the rights of the database's files, which are Felan's own, to 0600."""
+    for file in _files(path):
+        with suppress(FileNotFoundError):
+            file.chmod(0o600)
+
+
+def _files(path: Path) -> list[Path]:
+    return [path.with_name(path.name + end) for end in ("", *_BESIDE)]
 
 
 # --- looking ---
@@ -79,15 +88,22 @@ def _seal(path: Path) -> None:
 
 def _stored_version(path: Path, known: int) -> int | None:
     """The schema version in the file's header; None where there is no database yet."""
+    for file in _files(path):
+        with suppress(FileNotFoundError):
+            found = file.lstat()
+            if stat.S_ISREG(found.st_mode):
+                private.check_owner(file, found.st_uid)
+            elif not stat.S_ISLNK(found.st_mode) or file != path:
+                raise broken(file, "is not a file")
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
             raise broken(path, "is not a file")
+        private.check_owner(path, found.st_uid)
         with path.open("rb") as file:
             header = file.read(_HEADER)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise unwritable(path, error) from error
     if not header:
         return None  # an empty file holds nothing that could be lost
     if len(header) < _HEADER or not header.startswith(_MAGIC):
@@ -108,23 +124,51 @@ def _stored_version(path: Path, known: int) -> int | None:
 
 def _check_inside(path: Path) -> None:
     """Look for damage without touching anything. Raises ``StoreBroken``."""
-    beside = {end: path.with_name(path.name + end) for end in ("-wal", "-journal")}
-    if beside["-journal"].exists():
-        return  # a migration was killed: SQLite rolls it back at the first real opening
-    wal = beside["-wal"].stat().st_size if beside["-wal"].exists() else 0
-    # Nothing is made beside an immutable file; a write-ahead log that is there has to be read with it.
-    how = "mode=ro" if wal else "immutable=1"
+    with _other_names(path) as look_at:
+        journal = look_at.with_name(f"{look_at.name}-journal").exists()
+        wal = look_at.with_name(f"{look_at.name}-wal")
+        size = look_at.stat().st_size + (wal.stat().st_size if wal.exists() else 0)
+        # A migration that was killed is rolled back, in the copy.
+        address = f"{look_at.as_uri()}?mode={'rw' if journal else 'ro'}"
+        try:
+            with closing(sqlite3.connect(address, uri=True, isolation_level=None)) as look:
+                tables = {str(name) for (name,) in look.execute("SELECT name FROM sqlite_schema")}
+                if not tables >= TABLES:
+                    raise broken(path, f"is damaged: no table {min(TABLES - tables)}")
+                if size <= DEEP_CHECK_BYTES:
+                    (verdict,) = look.execute("PRAGMA quick_check(1)").fetchone()
+                    if verdict != "ok":
+                        raise broken(path, f"is damaged ({str(verdict)[:200]})")
+        except sqlite3.Error as error:
+            raise translated(path, "checking it", error) from error
+
+
+@contextmanager
+def _other_names(path: Path) -> Generator[Path]:
+    """The database and its log under names of their own, in a folder that is removed afterwards.
+
+    Hard links, and a copy where SQLite would write into the file (a rollback journal) or where the file
+    system has no links. Opened read-only they cannot be changed; the index of the log is made anew beside.
+    """
+    for left_over in path.parent.glob(f"{_LOOK_PREFIX}*"):
+        shutil.rmtree(left_over, ignore_errors=True)
+    journal = path.with_name(f"{path.name}-journal").exists()
+    folder = Path(tempfile.mkdtemp(dir=path.parent, prefix=_LOOK_PREFIX))
     try:
-        with closing(sqlite3.connect(f"{path.as_uri()}?{how}", uri=True, isolation_level=None)) as look:
-            tables = {str(name) for (name,) in look.execute("SELECT name FROM sqlite_schema")}
-            if not tables >= TABLES:
-                raise broken(path, f"is damaged: no table {min(TABLES - tables)}")
-            if path.stat().st_size + wal <= DEEP_CHECK_BYTES:
-                (verdict,) = look.execute("PRAGMA quick_check(1)").fetchone()
-                if verdict != "ok":
-                    raise broken(path, f"is damaged ({str(verdict)[:200]})")
-    except sqlite3.Error as error:
-        raise translated(path, "checking it", error) from error
+        folder.chmod(0o700)
+        for file in _files(path):
+            if file.name.endswith("-shm") or not file.exists():
+                continue
+            if journal:
+                shutil.copyfile(file, folder / file.name)
+                continue
+            try:
+                os.link(file.resolve(), folder / file.name)
+            except OSError:
+                shutil.copyfile(file, folder / file.name)
+        yield folder / path.name
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 # --- making ---
@@ -201,7 +245,7 @@ def _copy(database: sqlite3.Connection, path: Path, version: int, now: int) -> P
 
 
 def _make_private(path: Path) -> None:
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
+    os.close(private.open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
 
 
 def _sync(path: Path) -> None:
@@ -237,7 +281,13 @@ def _connect(path: Path) -> tuple[sqlite3.Connection, sqlite3.Connection]:
             isolation_level=None,
             check_same_thread=False,
         )
+        # Text that is no UTF-8 spoils its own row: SQLite's module would refuse the whole answer.
+        read.text_factory = _text
     except (sqlite3.Error, StoreError):
         write.close()
         raise
     return write, read
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")

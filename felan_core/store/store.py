@@ -12,12 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
+from felan_core.files.presence import Presence
 from felan_core.protocol.entries import Entry
 from felan_core.protocol.records import StoredRequestRecord
 from felan_core.store import reads
 from felan_core.store.batch import Batch, Change
-from felan_core.store.errors import StoreClosed, StoreFailure
-from felan_core.store.faults import translated
+from felan_core.store.errors import StoreClosed, StoreFailure, StoreLost
+from felan_core.store.faults import translated, unwritable
 from felan_core.store.opening import open_database
 from felan_core.store.rows import Commits, Counts, LoadedSession, SessionRecord
 from felan_core.store.schema import MIGRATIONS, Migration
@@ -33,14 +34,18 @@ DELETE FROM requests WHERE id IN (SELECT id FROM requests WHERE retain_until < ?
 class Store:
     """One database.
 
-    Every method but ``open`` and ``close`` may raise ``StoreClosed``, ``StoreFailure`` or, for damage that it
-    meets, ``StoreBroken``.
+    Every method but ``open`` and ``close`` may raise ``StoreClosed``, ``StoreLost``, ``StoreFailure`` or, for
+    damage that it meets, ``StoreBroken``.
     """
 
-    def __init__(self, path: Path, write: sqlite3.Connection, read: sqlite3.Connection) -> None:
+    def __init__(
+        self, path: Path, write: sqlite3.Connection, read: sqlite3.Connection, presence: Presence
+    ) -> None:
         """Use ``Store.open``."""
         self._path = path
-        self._writer = Writer(write, path)
+        self._presence = presence
+        self._loss = ""
+        self._writer = Writer(write, path, self.lost)
         self._read = read
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="felan-store-reader")
         self._closed: asyncio.Task[None] | None = None
@@ -55,7 +60,7 @@ class Store:
         epoch, for the names of copies. Raises ``StoreBroken``, ``StoreNewer``, ``StoreUnwritable`` or
         ``StoreFailure``; ``felan_core.store.opening`` says what is left untouched.
         """
-        return cls(*await asyncio.to_thread(open_database, folder, migrations, clock))
+        return cls(*await asyncio.to_thread(_opened, folder, migrations, clock))
 
     @property
     def path(self) -> Path:
@@ -160,6 +165,15 @@ class Store:
         """What the database takes on the disk, its log included."""
         return await asyncio.to_thread(_size, self._path)
 
+    def lost(self) -> str:
+        """Why the data folder is not the one that was opened; "" while it is. Blocks; from any thread.
+
+        Once lost it stays lost: whatever comes to that place later is not what was opened.
+        """
+        if not self._loss:
+            self._loss = self._presence.lost()
+        return self._loss
+
     async def close(self) -> None:
         """Write what was asked for and close. Twice is no error."""
         if self._closed is None:
@@ -171,16 +185,31 @@ class Store:
         self._read.close()
         # Last, because the last connection to close folds the log into the database.
         self._writer.close()
+        self._presence.close()
 
     async def _ask(self, read: Callable[..., T], *values: object, **named: object) -> T:
         """Run ``read(connection, …)`` on the reading thread."""
         if self._closed is not None:
             raise StoreClosed(self._path, f"{self._path} was closed.")
+        if self._loss:
+            raise StoreLost(self._path, self._loss)
         call = partial(read, self._read, *values, **named)
         try:
             return await asyncio.get_running_loop().run_in_executor(self._reader, call)
         except sqlite3.Error as error:
             raise translated(self._path, "reading", error) from error
+
+
+def _opened(
+    folder: Path, migrations: Sequence[Migration], clock: Callable[[], int]
+) -> tuple[Path, sqlite3.Connection, sqlite3.Connection, Presence]:
+    path, write, read = open_database(folder, migrations, clock)
+    try:
+        return path, write, read, Presence(path.parent, path)
+    except OSError as error:
+        write.close()
+        read.close()
+        raise unwritable(path, error) from error
 
 
 def _apply(path: Path, changes: Sequence[Change], connection: sqlite3.Connection) -> None:

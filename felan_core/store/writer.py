@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from felan_core.store.errors import StoreClosed, StoreError, StoreFailure
+from felan_core.store.errors import StoreClosed, StoreError, StoreFailure, StoreLost
 from felan_core.store.faults import translated
 from felan_core.store.rows import Commits
 
@@ -46,9 +46,11 @@ class _Job:
 class Writer:
     """Owns the writing connection. Made and used on one event loop; works on a thread of its own."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, lost: Callable[[], str]) -> None:
+        """``lost``: why nothing that is written is kept any more; "" while it is. Called on the thread."""
         self._connection = connection
         self._path = path
+        self._lost = lost
         self._loop = asyncio.get_running_loop()
         self._wake = threading.Condition()
         self._jobs: deque[_Job] = deque()
@@ -101,6 +103,8 @@ class Writer:
             return [self._jobs.popleft() for _ in range(min(GROUP, len(self._jobs)))]
 
     def _commit(self, jobs: list[_Job]) -> None:
+        if self._is_lost(jobs):
+            return
         try:
             self._transaction(jobs)
         except _NoTransaction as error:
@@ -112,6 +116,16 @@ class Writer:
                 return
             for job in jobs:
                 self._commit([job])
+        else:
+            # A folder that went away meanwhile took the transaction with it.
+            self._is_lost(jobs)
+
+    def _is_lost(self, jobs: list[_Job]) -> bool:
+        """Refuse ``jobs`` where the folder is not there any more."""
+        if why := self._lost():
+            for job in jobs:
+                job.error = StoreLost(self._path, why)
+        return bool(why)
 
     def _transaction(self, jobs: list[_Job]) -> None:
         connection = self._connection

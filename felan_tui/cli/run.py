@@ -1,7 +1,6 @@
 """Run the screen: own the data, keep descriptor 2 off the screen, say in words why it ended."""
 
 import asyncio
-import errno
 import logging
 import os
 import sys
@@ -10,6 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
+from felan_core.files.advice import unwritable
+from felan_core.files.private import open_private
 from felan_tui.cli import exits
 from felan_tui.cli.embed import EmbeddedHost, Folders, claim
 from felan_tui.session.crash import report
@@ -106,15 +107,10 @@ def _own_screen(log: Path) -> Generator[None]:
     Raises ``HostUnavailable`` where the log cannot be written.
     """
     sys.stderr.flush()
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
-        target = os.open(log, flags, 0o600)
+        target = open_private(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     except OSError as error:
-        reason = "a symbolic link" if error.errno == errno.ELOOP else error.strerror or str(error)
-        raise HostUnavailable(
-            exits.UNWRITABLE,
-            f"{log} cannot be written ({reason}). Move it away, or choose another data folder.",
-        ) from error
+        raise HostUnavailable(exits.UNWRITABLE, unwritable(log, error)) from error
     kept, drawn = os.dup(2), sys.__stderr__
     os.dup2(target, 2)
     os.close(target)

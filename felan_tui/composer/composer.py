@@ -17,7 +17,7 @@ from felan_tui.composer.area import ComposerArea, When, event_time
 from felan_tui.composer.autosave import Autosave, DraftFile
 from felan_tui.composer.commands import Completion
 from felan_tui.composer.draft import Draft
-from felan_tui.composer.files import project_key
+from felan_tui.composer.files import Slot, claim_slot, project_key
 from felan_tui.composer.history import History, HistoryFile
 from felan_tui.text.cells import cut, pad
 from felan_tui.text.widgets import Line, line_content, set_titles
@@ -135,6 +135,7 @@ class Composer(Vertical):
         self._verb: EnterVerb = "send"
         self._history_file: HistoryFile | None = None
         self._autosave: Autosave | None = None
+        self._slot: Slot | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._appending = asyncio.Lock()
         self._sent: tuple[str, Draft] = ("", Draft())
@@ -158,6 +159,8 @@ class Composer(Vertical):
         await asyncio.gather(*self._tasks, return_exceptions=True)
         if self._autosave is not None:
             await self._autosave.flush()
+        if self._slot is not None:
+            self._slot.release()
 
     def focus(self, scroll_visible: bool = True) -> Self:
         """Gives the focus to the text area."""
@@ -337,7 +340,8 @@ class Composer(Vertical):
         """What earlier runs kept. Who types meanwhile loses nothing: the old draft comes first."""
         key = await asyncio.to_thread(project_key, self._cwd)
         self._history_file = HistoryFile(data / "history" / key)
-        draft_file = DraftFile(data / "drafts" / f"{key}.json")
+        self._slot = await asyncio.to_thread(claim_slot, data / "drafts", key)
+        draft_file = DraftFile(self._slot.path)
         with self._complaining():
             self.history.load(await asyncio.to_thread(self._history_file.load))
         kept = Draft()

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from felan_core.files.private import open_private, own_folder
 from felan_tui.composer.draft import Draft
 from felan_tui.composer.files import write_whole
 
@@ -87,7 +88,10 @@ class History:
 
 
 class HistoryFile:
-    """The file of one project. Its calls block: they belong in a thread."""
+    """The file of one project: `folder` is the project's in `history/`, and both are Felan's own.
+
+    Its calls block: they belong in a thread.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
@@ -115,8 +119,9 @@ class HistoryFile:
         line = draft_line(draft)
         if len(line) > MAX_ENTRY:
             return
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        for folder in (self.path.parent.parent, self.path.parent):
+            own_folder(folder)
+        handle = open_private(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         try:
             os.write(handle, line)
         finally:

@@ -39,6 +39,12 @@ IO = "asyncio socket sqlite3 subprocess threading selectors ssl multiprocessing 
 ROOMS = [
     room("felan_core", "the version alone: every start pays for what stands here"),
     room(
+        "felan_core.files",
+        "private files and folders: every room that writes one may use it, so it knows none of them",
+        ours="felan_core.files",
+        shut="asyncio sqlite3",
+    ),
+    room(
         "felan_core.protocol",
         "the wire contract is sans-IO, so that any client can use it: bytes in, typed structs out",
         ours="felan_core.protocol",
@@ -54,13 +60,13 @@ ROOMS = [
     room(
         "felan_core.store",
         "rows and files, told what to write in the contract's words; knows no host and no process",
-        ours="felan_core.store felan_core.protocol",
+        ours="felan_core.store felan_core.protocol felan_core.files",
         others="msgspec platformdirs",
     ),
     room(
         "felan_core.processes",
         "children and their spools; knows no host and no database",
-        ours="felan_core.processes felan_core.protocol",
+        ours="felan_core.processes felan_core.protocol felan_core.files",
         others="msgspec platformdirs",
     ),
     room(
@@ -74,14 +80,14 @@ ROOMS = [
         "felan_core.host",
         "the host puts the other rooms together, and nothing in it knows a client",
         ours="felan_core.host felan_core.store felan_core.processes felan_core.pointer felan_core.agents"
-        " felan_core.protocol felan_core.__version__",
+        " felan_core.files felan_core.protocol felan_core.__version__",
         others="msgspec platformdirs",
         shut="sqlite3",
     ),
     room(
         "felan_core.daemon",
         "serves a host on a socket",
-        ours="felan_core.daemon felan_core.host felan_core.protocol felan_core.__version__",
+        ours="felan_core.daemon felan_core.host felan_core.protocol felan_core.__version__ felan_core.files",
         others="msgspec platformdirs",
         shut="sqlite3",
     ),
@@ -95,14 +101,15 @@ ROOMS = [
     room(
         "felan_tui",
         "the screen is a client like any other: it reaches the host over frames alone",
-        ours="felan_tui felan_core.client felan_core.protocol felan_core.__version__",
+        ours="felan_tui felan_core.client felan_core.protocol felan_core.__version__ felan_core.files",
         others="textual rich msgspec platformdirs markdown_it pygments",
         shut="sqlite3",
     ),
     room(
         "felan_tui.cli",
         "the command, whose pointer subcommands have no host to ask",
-        ours="felan_tui felan_core.client felan_core.protocol felan_core.pointer felan_core.__version__",
+        ours="felan_tui felan_core.client felan_core.protocol felan_core.pointer felan_core.__version__"
+        " felan_core.files",
         others="click msgspec platformdirs rich textual",
         shut="sqlite3",
     ),

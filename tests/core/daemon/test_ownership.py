@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -183,6 +184,17 @@ def test_a_file_in_place_of_the_folder_is_named(tmp_path: Path) -> None:
         acquire(tmp_path / "data", terminal="pts/1", clock=clock)
 
 
+NOBODY = 65534
+
+
+def open_to_all_above(folder: Path) -> None:
+    """Let another user reach ``folder``."""
+    top = Path(tempfile.gettempdir())
+    for above in folder.parents:
+        if above.is_relative_to(top) and above != top:
+            above.chmod(0o755)
+
+
 TRIES = """
 import os, sys
 from pathlib import Path
@@ -199,8 +211,9 @@ except OwnershipError as error:
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("readonly")
-    for above in (folder.parent, folder.parent.parent):
-        above.chmod(0o755)
+    open_to_all_above(folder)
+    if os.geteuid() == 0:
+        os.chown(folder, NOBODY, NOBODY)
     folder.chmod(0o555)
     try:
         done = subprocess.run(
@@ -210,3 +223,50 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path_factory: pytest.TempP
         folder.chmod(0o700)
     assert done.stdout.startswith(f"LockUnusable {folder}/{LOCK_FILE} cannot be written"), done
     assert not list(folder.iterdir())
+
+
+def test_a_folder_of_another_user_is_refused(tmp_path_factory: pytest.TempPathFactory) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a folder to another user")
+    folder = tmp_path_factory.mktemp("theirs")
+    os.chown(folder, NOBODY, NOBODY)
+    with pytest.raises(LockUnusable, match=f"user id {NOBODY}.*another data folder"):
+        acquire(folder, terminal="pts/1", clock=clock)
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("rights", [0o777, 0o770, 0o722])
+def test_a_folder_that_others_can_write_is_refused_and_left(tmp_path: Path, rights: int) -> None:
+    tmp_path.chmod(rights)
+    with pytest.raises(LockUnusable, match="chmod go-w"):
+        acquire(tmp_path, terminal="pts/1", clock=clock)
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == rights
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("rights", [0o1777, 0o755, 0o750])
+def test_the_rights_of_a_folder_that_was_there_stay(tmp_path: Path, rights: int) -> None:
+    tmp_path.chmod(rights)
+    acquire(tmp_path, terminal="pts/1", clock=clock).release()
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == rights
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o077, 0o777])
+def test_what_is_made_is_private_under_any_umask(tmp_path: Path, mask: int) -> None:
+    folder = tmp_path / "state" / "felan"
+    old = os.umask(mask)
+    try:
+        acquire(folder, terminal="pts/1", clock=clock).release()
+    finally:
+        os.umask(old)
+    made = {path: stat.S_IMODE(path.stat().st_mode) for path in (folder.parent, folder, folder / LOCK_FILE)}
+    assert list(made.values()) == [0o700, 0o700, 0o600]
+
+
+def test_a_lock_whose_file_was_deleted_or_replaced_is_lost(tmp_path: Path) -> None:
+    with acquire(tmp_path, terminal="pts/1", clock=clock) as owner:
+        assert owner.lost() == ""
+        owner.path.unlink()
+        assert "deleted" in owner.lost()
+        owner.path.touch()
+        assert "replaced" in owner.lost()

@@ -16,6 +16,7 @@ from felan_core.store.errors import StoreBroken, StoreError, StoreFailure, Store
 from felan_core.store.opening import DEEP_CHECK_BYTES
 from felan_core.store.schema import APPLICATION_ID, MIGRATIONS, Migration
 from felan_core.store.store import Store
+from tests.core.daemon.test_ownership import NOBODY, open_to_all_above
 from tests.core.store.samples import bytes_in, clock, message, notice, session
 from tests.house.tree import ROOT
 
@@ -67,12 +68,49 @@ async def test_folder_and_files_are_for_their_owner_alone(tmp_path: Path) -> Non
     await store.close()
 
 
-async def test_rights_that_others_have_are_taken_away(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rights", [0o755, 0o1777])
+async def test_the_database_is_made_private_and_the_folder_that_was_there_left(
+    tmp_path: Path, rights: int
+) -> None:
     path = await filled(tmp_path)
     path.chmod(0o644)
-    tmp_path.chmod(0o755)
+    tmp_path.chmod(rights)
     await (await Store.open(tmp_path, clock=clock)).close()
-    assert (mode(path), mode(tmp_path)) == (0o600, 0o700)
+    assert mode(path) == 0o600
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == rights
+
+
+async def test_everything_is_private_under_a_umask_that_takes_all(tmp_path: Path) -> None:
+    old = os.umask(0o777)
+    try:
+        store = await Store.open(tmp_path / "a" / "data", clock=clock)
+        await store.close()
+    finally:
+        os.umask(old)
+    assert [mode(one) for one in (tmp_path / "a", tmp_path / "a" / "data", store.path)] == [
+        0o700,
+        0o700,
+        0o600,
+    ]
+
+
+async def test_a_folder_that_others_can_write_is_refused_and_left(tmp_path: Path) -> None:
+    await filled(tmp_path)
+    tmp_path.chmod(0o777)
+    error = await refused(tmp_path, StoreUnwritable)
+    assert "chmod go-w" in str(error)
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o777
+
+
+@pytest.mark.parametrize("name", ["felan.db", "felan.db-wal"])
+async def test_a_file_of_another_user_is_refused(tmp_path: Path, name: str) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file to another user")
+    await filled(tmp_path)
+    (tmp_path / name).touch()
+    os.chown(tmp_path / name, 65534, 65534)
+    error = await refused(tmp_path, StoreUnwritable)
+    assert error.path == tmp_path / name and "another user" in str(error)
 
 
 async def test_the_file_says_whose_it_is(tmp_path: Path) -> None:
@@ -187,11 +225,43 @@ async def test_damage_beside_a_log_that_is_not_folded_in_yet_is_named_and_both_l
     await store.close()
     assert path.is_file()
     scribble(crashed / "felan.db")
-    before = bytes_in(crashed)
-    with pytest.raises(StoreBroken):
-        await Store.open(crashed, clock=clock)
-    after = bytes_in(crashed)
-    assert {name: after[name] for name in before} == before
+    await refused(crashed, StoreBroken)
+
+
+async def test_a_refused_start_leaves_database_log_and_index_as_they_are(tmp_path: Path) -> None:
+    path = await filled(tmp_path, "x" * 2000)
+    store = await Store.open(tmp_path, clock=clock)
+    batch = Batch()
+    batch.put_entry("s", notice("n", 99))
+    await store.write(batch)
+    crashed = tmp_path / "crashed"
+    crashed.mkdir(mode=0o700)
+    for name in ("felan.db", "felan.db-wal", "felan.db-shm"):
+        (crashed / name).write_bytes((tmp_path / name).read_bytes())
+    await store.close()
+    scribble(crashed / "felan.db")
+    (crashed / "felan.db-shm").write_bytes(b"\0" * 32768)  # an index that has to be made anew
+    await refused(crashed, StoreBroken)
+    assert path.is_file()
+
+
+async def test_a_step_back_that_would_find_damage_is_not_taken_in_the_file(tmp_path: Path) -> None:
+    path = await filled(tmp_path, "x" * 2000)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode = DELETE")
+        other.execute("PRAGMA cache_size = 1")
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("UPDATE entries SET body = zeroblob(9000)")
+        killed = tmp_path / "killed"
+        killed.mkdir(mode=0o700)
+        for name in ("felan.db", "felan.db-journal"):
+            (killed / name).write_bytes((tmp_path / name).read_bytes())
+    data = bytearray((killed / "felan.db").read_bytes())
+    data[4096:4296] = b"\xa5" * 200
+    (killed / "felan.db").write_bytes(data)
+    journal = (killed / "felan.db-journal").read_bytes()
+    (killed / "felan.db-journal").write_bytes(journal[:512])  # its pages are lost
+    await refused(killed, StoreBroken)
 
 
 async def test_a_log_whose_folding_in_was_killed_halfway_is_no_damage(tmp_path: Path) -> None:
@@ -253,10 +323,12 @@ async def test_a_folder_that_cannot_be_written_is_named(
 ) -> None:
     # Root may write everywhere, so the one who tries is somebody else; the folder is then where all may look.
     folder = tmp_path_factory.mktemp("readonly")
-    for above in (folder.parent, folder.parent.parent):
-        above.chmod(0o755)
+    open_to_all_above(folder)
     if exists:
         (await filled(folder)).chmod(0o444)
+    if os.geteuid() == 0:
+        for one in (folder, *folder.iterdir()):
+            os.chown(one, NOBODY, NOBODY)
     folder.chmod(0o555)
     before = bytes_in(folder)
     try:

@@ -116,7 +116,7 @@ async def test_the_database_is_told_to_sync_for_a_durable_group_alone(tmp_path: 
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.set_trace_callback(told.append)
-    writer = Writer(connection, tmp_path / "x.db")
+    writer = Writer(connection, tmp_path / "x.db", lambda: "")
     levels: list[int] = []
 
     def level(connection: sqlite3.Connection) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from felan_tui.composer import Composer, Draft
 from felan_tui.composer.autosave import Autosave, DraftFile
-from felan_tui.composer.files import project_key, write_whole
+from felan_tui.composer.files import claim_slot, project_key, write_whole
 from felan_tui.composer.history import MAX_ENTRIES, HistoryFile
 from tests.tui.composer.support import Writing, paste, write
 
@@ -118,12 +118,63 @@ async def test_a_folder_that_cannot_be_written_is_said_once_and_writing_goes_on(
     assert [text for kind, text in app.heard() if kind == "Submitted"] == ["one", "two"]
 
 
-def test_files_are_private(tmp_path: Path) -> None:
-    HistoryFile(tmp_path / "h").append(Draft("a"))
-    DraftFile(tmp_path / "d" / "x.json").save(Draft("a"))
-    for path in (tmp_path / "h" / "history.jsonl", tmp_path / "d" / "x.json"):
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o777])
+def test_files_and_folders_are_private_under_any_umask(tmp_path: Path, mask: int) -> None:
+    old = os.umask(mask)
+    try:
+        HistoryFile(tmp_path / "history" / "p").append(Draft("a"))
+        slot = claim_slot(tmp_path / "drafts", "p")
+        DraftFile(slot.path).save(Draft("a"))
+    finally:
+        os.umask(old)
+    modes = {
+        str(path.relative_to(tmp_path)): stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")
+    }
+    assert modes == {
+        "history": 0o700,
+        "history/p": 0o700,
+        "history/p/history.jsonl": 0o600,
+        "drafts": 0o700,
+        "drafts/p.json": 0o600,
+        "drafts/p.lock": 0o600,
+    }
+    slot.release()
+
+
+def test_a_data_folder_that_was_deleted_is_not_made_again(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    with pytest.raises(FileNotFoundError):
+        HistoryFile(data / "history" / "p").append(Draft("a"))
+    with pytest.raises(FileNotFoundError):
+        DraftFile(claim_slot(data / "drafts", "p").path).save(Draft("a"))
+    assert not data.exists()
+
+
+async def test_two_terminals_in_one_folder_have_a_draft_each(tmp_path: Path) -> None:
+    one, two = Writing(data=tmp_path), Writing(data=tmp_path)
+    async with one.run_test() as first, two.run_test() as second:
+        await one.composer.loaded()
+        await two.composer.loaded()
+        await write(first, "the long draft of terminal one")
+        await until_kept(tmp_path, "the long draft of terminal one")
+        await write(second, "b\r")
+    assert DraftFile(draft_path(tmp_path)).load() == Draft("the long draft of terminal one")
+    again = Writing(data=tmp_path)
+    async with again.run_test():
+        await again.composer.loaded()
+        assert again.composer.text == "the long draft of terminal one"
+
+
+def test_a_draft_that_a_second_terminal_left_is_found_by_the_next(tmp_path: Path) -> None:
+    one, two = claim_slot(tmp_path, "p"), claim_slot(tmp_path, "p")
+    assert one.path != two.path
+    DraftFile(two.path).save(Draft("left"))
+    for slot in (one, two):
+        slot.release()
+    third, fourth = claim_slot(tmp_path, "p"), claim_slot(tmp_path, "p")
+    assert (third.path, fourth.path) == (two.path, one.path)
+    for slot in (third, fourth):
+        slot.release()
 
 
 def test_a_torn_line_costs_itself_alone(tmp_path: Path) -> None:
