@@ -224,9 +224,9 @@ def _live() -> Iterable[str]:
     size = sum(map(len, lines)) // len(lines)
     yield f"  a mixed live stream, {len(lines)} frames of {size} bytes in the mean"
     yield _ratio(
-        "plain JSON: parse_server_envelope against msgspec.convert", public, converted, 2.0, len(lines)
+        "plain JSON: parse_server_envelope against msgspec.convert", public, converted, 4.0, len(lines)
     )
-    yield _ratio("bytes: parse_server_frame against the typed decoder", entry, typed, 3.0, len(lines))
+    yield _ratio("bytes: parse_server_frame against the typed decoder", entry, typed, 5.0, len(lines))
 
 
 def _no_op(re: str) -> str | None:
@@ -245,7 +245,7 @@ def _snapshot() -> Iterable[str]:
         "bytes: parse_server_frame against the typed decoder",
         lambda: parse_server_frame(line, _attach),
         lambda: decode(line),
-        2.5,
+        3.0,
         1,
     )
     ours, bare = _peak(lambda: parse_server_frame(line, _attach)), _peak(lambda: decode(line))
@@ -273,7 +273,7 @@ def _framing() -> Iterable[str]:
                 decode(line)
 
     yield f"  framing, {len(data) / MEBIBYTE:.1f} MiB in chunks of 64 KiB"
-    yield _ratio("JsonLineDecoder against split and decode", ours, bare, 1.3, 5 * FRAMES)
+    yield _ratio("JsonLineDecoder against split and decode", ours, bare, 3.0, 5 * FRAMES)
 
 
 def _importing() -> Iterable[str]:

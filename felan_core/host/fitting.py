@@ -72,4 +72,4 @@ def checked(value: T, shape: Any, what: str) -> T:
         plain(builtin, depth=LIMITS.json_depth - FREE_DEPTH - 1)
     except (ValueError, TypeError, RecursionError) as error:
         raise invalid(f"{what}: {error}") from error
-    return shape_of(shape).slow(builtin, what)
+    return shape_of(shape).convert(builtin, what)

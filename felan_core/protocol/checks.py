@@ -1,9 +1,7 @@
-"""The rules that a JSON decoder cannot check: lengths in bytes, weights of collections, and what one member
-says about another.
+"""The rules that a JSON decoder cannot check: lengths in bytes, weights of collections, and rules between
+members.
 
-They are compiled once a shape, from its annotations, when it is first parsed; and once more for bytes that
-were decoded unseen, whose free JSON is then walked too. Small frames seldom come here: ``sure`` has a quicker
-question for them, without words.
+They are compiled once a shape, from its annotations, when it is first parsed.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +11,6 @@ from typing import (
     Any,
     Final,
     Literal,
-    NamedTuple,
     Protocol,
     Union,
     cast,
@@ -25,57 +22,51 @@ from typing import (
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from felan_core.protocol.base import MAX_INTEGER, Wire, as_list, as_object, kind_of
+from felan_core.protocol.base import Wire, as_list, as_object
+from felan_core.protocol.plain import is_normal
 from felan_core.protocol.problems import Problem, short
-from felan_core.protocol.sure import is_normal
 
-Plan = Literal["all", "unseen"]
+Source = Literal["walked", "decoded", "ascii"]
+"""The checks that precede: the walk of ``plain``; msgspec's decoding alone; or its decoding of ASCII without
+escapes, which bounds the bytes of each string.
+"""
+Check = Callable[[Any, int], None]
+"""Takes a value, and the bytes as JSON of the whole that it is part of. Raises ``Problem``."""
 
-
-class Frame(NamedTuple):
-    """What a value is part of: at most so many bytes of JSON, and what the lists in it weigh, by identity."""
-
-    size: int
-    weights: dict[int, int]
-
-
-Check = Callable[[Any, Frame], None]
-"""Raises ``Problem``."""
-
+_FREE_LEVELS: Final = 16
+"""Depth of free JSON that is within ``jsonDepth`` wherever a shape holds it."""
 _encode: Final = msgspec.json.Encoder().encode
-_compiled: dict[tuple[Any, Plan], Check | None] = {}
+_compiled: dict[tuple[Any, Source], Check | None] = {}
 
 
-def compiled(hint: Any, plan: Plan) -> Check | None:
+def compiled(hint: Any, source: Source) -> Check | None:
     """The check of values of type ``hint``, or None where nothing is left to check.
 
     A union or list is cached by its own equality.
     """
-    key = (hint, plan)
+    key = hint, source
     if key not in _compiled:
-        _compiled[key] = _compile(hint, plan)
+        _compiled[key] = _compile(hint, source)
     return _compiled[key]
 
 
-def _compile(hint: Any, plan: Plan) -> Check | None:
+def _compile(hint: Any, source: Source) -> Check | None:
     origin = get_origin(hint)
     if origin is Annotated:
         base, *metas = get_args(hint)
-        return _bounded(compiled(base, plan), base, metas)
+        return _bounded(compiled(base, source), base, metas, source)
     if origin is Union or origin is UnionType:
-        return _one_of(get_args(hint), plan)
+        return _one_of(get_args(hint), source)
     if origin is list:
-        return _items(compiled(get_args(hint)[0], plan))
+        return _items(compiled(get_args(hint)[0], source))
     if origin is dict:
-        if get_args(hint)[1] is Any:
-            return compiled(Any, plan)
-        return _values(compiled(get_args(hint)[1], plan))
-    if plan == "unseen" and hint in (int, float):
-        return _number
+        return _values(compiled(get_args(hint)[1], source))
     if hint is Any:
-        return _free if plan == "unseen" else None
+        return None if source == "walked" else _free
+    if hint is int or hint is float:
+        return None if source == "walked" else _number
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
-        return _struct(hint, plan)
+        return _struct(hint, source)
     return None
 
 
@@ -91,23 +82,23 @@ def _kind(hint: Any) -> Any:
     return origin or (hint if isinstance(hint, type) else None)
 
 
-def _one_of(branches: Iterable[Any], plan: Plan) -> Check | None:
+def _one_of(branches: Iterable[Any], source: Source) -> Check | None:
     table: dict[type[Any], Check] = {}
     for branch in branches:
-        if _kind(branch) is Any:
-            return _unless_absent(compiled(branch, plan))
         kind = _kind(branch)
-        found = compiled(branch, plan) if kind not in (None, NoneType, UnsetType) else None
+        if kind is Any:
+            return _unless_absent(compiled(branch, source))
+        found = compiled(branch, source) if kind not in (None, NoneType, UnsetType) else None
         if kind is not None and found is not None:
             table[kind] = found
     if not table:
         return None
     find = table.get
 
-    def check(value: Any, frame: Frame) -> None:
+    def check(value: Any, size: int) -> None:
         inner = find(cast(type[Any], type(value)))
         if inner is not None:
-            inner(value, frame)
+            inner(value, size)
 
     return check
 
@@ -116,18 +107,18 @@ def _unless_absent(check: Check | None) -> Check | None:
     """The check of an optional member of free JSON."""
     if check is None:
         return None
-    return lambda value, frame: None if value is UNSET else check(value, frame)
+    return lambda value, size: None if value is UNSET else check(value, size)
 
 
 def _items(item: Check | None) -> Check | None:
     if item is None:
         return None
 
-    def check(value: Any, frame: Frame) -> None:
+    def check(value: Any, size: int) -> None:
         index = 0
         try:
             for one in value:
-                item(one, frame)
+                item(one, size)
                 index += 1
         except Problem as problem:
             raise problem.under(f"[{index}]") from None
@@ -139,58 +130,32 @@ def _values(item: Check | None) -> Check | None:
     if item is None:
         return None
 
-    def check(value: dict[str, Any], frame: Frame) -> None:
+    def check(value: dict[str, Any], size: int) -> None:
         for name, one in value.items():
             try:
-                item(one, frame)
+                item(one, size)
             except Problem as problem:
                 raise problem.under("." + short(name)) from None
 
     return check
 
 
-_NORMAL: Final = "a number, or a depth, that only the slow way judges"
+def _free(value: Any, size: int) -> None:
+    if not is_normal(value, _FREE_LEVELS):
+        raise Problem("", "not in the normal form of plain JSON")
 
 
-def _number(value: Any, frame: Frame) -> None:
+def _number(value: Any, size: int) -> None:
     if not is_normal(value, 0):
-        raise Problem("", _NORMAL)
+        raise Problem("", "not a finite number, or an integer beyond 2^53 - 1")
 
 
-_FREE_DEPTH: Final = 16
-_LEAVES: Final = frozenset((str, bool, NoneType, float, int))
-
-
-def _free(value: Any, frame: Frame) -> None:
-    """Leave free JSON that is deep, or holds a large integer, to the slow way: level by level, since there
-    may be much of it.
-    """
-    level: list[Any] = [value]
-    for _ in range(_FREE_DEPTH):
-        kinds = set(map(type, level))
-        if int in kinds:
-            whole = [item for item in level if type(item) is int]
-            if max(whole) > MAX_INTEGER or min(whole) < -MAX_INTEGER:
-                break
-        if kinds <= _LEAVES:
-            return
-        below: list[Any] = []
-        for item in level:
-            kind = kind_of(item)
-            if kind is dict:
-                below += item.values()
-            elif kind is list:
-                below += item
-        level = below
-    raise Problem("", _NORMAL)
-
-
-def _struct(shape: type[msgspec.Struct], plan: Plan) -> Check | None:
+def _struct(shape: type[msgspec.Struct], source: Source) -> Check | None:
     hints = get_type_hints(shape, include_extras=True)
     wire_names = dict(zip(shape.__struct_fields__, shape.__struct_encode_fields__, strict=True))
     members: list[tuple[str, Check]] = []
     for name in shape.__struct_fields__:
-        inner = compiled(hints[name], plan)
+        inner = compiled(hints[name], source)
         if inner is not None:
             members.append((name, inner))
     verify = weigh = None
@@ -200,27 +165,27 @@ def _struct(shape: type[msgspec.Struct], plan: Plan) -> Check | None:
     if not members and verify is None and weigh is None:
         return None
 
-    def check(value: Any, frame: Frame) -> None:
+    def check(value: Any, size: int) -> None:
         name = ""
         try:
             for name, inner in members:
                 member = getattr(value, name)
                 if member is not UNSET:
-                    inner(member, frame)
+                    inner(member, size)
         except Problem as problem:
             raise problem.under("." + wire_names[name]) from None
         if verify is not None:
             verify(value)
         if weigh is not None:
-            weigh(value, frame.size)
+            weigh(value, size)
 
     return check
 
 
-def _bounded(found: Check | None, base: Any, metas: list[Any]) -> Check | None:
+def _bounded(found: Check | None, base: Any, metas: list[Any], source: Source) -> Check | None:
     for meta in metas:
         if isinstance(meta, Meta):
-            if base is str and meta.max_length is not None:
+            if base is str and meta.max_length is not None and source != "ascii":
                 found = _in_bytes(meta.max_length)
             if meta.extra and "encoded" in meta.extra:
                 found = _weighed(found, int(meta.extra["encoded"]), meta.extra.get("entries"))
@@ -228,10 +193,10 @@ def _bounded(found: Check | None, base: Any, metas: list[Any]) -> Check | None:
 
 
 def _in_bytes(limit: int) -> Check:
-    def check(value: Any, frame: Frame) -> None:
+    def check(value: Any, size: int) -> None:
         if (
             type(value) is str
-            and frame.size > limit
+            and size > limit
             and len(value) * 4 > limit
             and not value.isascii()
             and len(value.encode()) > limit
@@ -242,16 +207,16 @@ def _in_bytes(limit: int) -> Check:
 
 
 def _weighed(inner: Check | None, limit: int, entries: int | None) -> Check:
-    def check(value: Any, frame: Frame) -> None:
-        if frame.size > limit:
-            # What is in it cannot weigh more, and is not put on the scales again.
-            frame = Frame(frame.weights.get(id(value)) or weight(value), frame.weights)
+    def check(value: Any, size: int) -> None:
+        if size > limit:
+            # A part never weighs more than the whole: the parts of a small value are not weighed again.
+            size = weight(value)
         if inner is not None:
-            inner(value, frame)
-        if frame.size > limit:
+            inner(value, size)
+        if size > limit:
             raise Problem("", f"more than {limit} bytes")
-        # Two bytes an entry at the least.
-        if entries is not None and frame.size > 2 * entries:
+        # An entry takes two bytes at least.
+        if entries is not None and size > 2 * entries:
             check_entries(value, entries)
 
     return check
@@ -265,39 +230,39 @@ def weight(value: Any) -> int:
     return len(_encode(value))
 
 
-def end_of(value: Any, line: bytes, start: int, weights: dict[int, int]) -> int:
-    """Where a shape's value ends in ``line``, if it stands at ``start`` as it would be written; else -1.
+def spells(value: Any, line: memoryview | bytes, start: int = 0) -> int:
+    """The end of ``value`` in ``line`` where it is at ``start`` exactly as our encoder writes it; else -1.
 
-    It is never written all at once: lists are, item by item, and their weights are kept in ``weights``.
+    Large values are written member by member and item by item, so that no second copy of the line is made.
     """
     if isinstance(value, msgspec.Raw):
         return start + memoryview(value).nbytes
-    end = start
     if isinstance(value, list) and value:
-        mark = b"["
+        mark, end = b"[", start
         for item in cast(list[Any], value):
             if line[end : end + 1] != mark:
                 return -1
-            end = end_of(item, line, end + 1, weights)
+            end = spells(item, line, end + 1)
+            if end < 0:
+                return -1
             mark = b","
-        if line[end : end + 1] != b"]":
-            return -1
-        weights[id(cast(list[Any], value))] = end + 1 - start
-        return end + 1
+        return end + 1 if line[end : end + 1] == b"]" else -1
     if isinstance(value, msgspec.Struct) and value.__struct_config__.tag is None:
-        mark = b"{"
+        mark, end = b"{", start
         for name, wire in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
             member = getattr(value, name)
             if member is not UNSET:
                 lead = mark + _encode(wire) + b":"
-                if end < 0 or not line.startswith(lead, end):
+                if line[end : end + len(lead)] != lead:
                     return -1
-                end = end_of(member, line, end + len(lead), weights)
+                end = spells(member, line, end + len(lead))
+                if end < 0:
+                    return -1
                 mark = b","
         if mark == b",":
             return end + 1 if line[end : end + 1] == b"}" else -1
     piece = _encode(value)
-    return start + len(piece) if line.startswith(piece, start) else -1
+    return start + len(piece) if line[start : start + len(piece)] == piece else -1
 
 
 def check_entries(value: Any, limit: int) -> None:

@@ -44,8 +44,8 @@ from felan_core.protocol.forms import (
     StringField,
     check_fields,
 )
+from felan_core.protocol.plain import is_normal
 from felan_core.protocol.problems import Problem, short
-from felan_core.protocol.sure import is_normal
 
 __all__ = [
     "Action",
@@ -252,7 +252,9 @@ class ViewElement(ElementBase, tag="view", frozen=True, kw_only=True):
         page, count = self.page, len(self.items)
         if count > page.size:
             raise Problem(".page.size", f"less than the {count} items")
-        if page.total is not UNSET and count and page.index * page.size + count > page.total:
+        if page.total is not UNSET and page.index and page.index * page.size >= page.total:
+            raise Problem(".page.index", "past the last page")
+        if page.total is not UNSET and page.index * page.size + count > page.total:
             raise Problem(".page.total", "less than the rows up to the end of this page")
 
     def _own(self) -> ElementBase:

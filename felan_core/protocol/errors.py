@@ -1,6 +1,6 @@
 """Errors of the wire: the known codes, the typed body, and the exception that carries one."""
 
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal, Self, get_args
 
 from msgspec import Meta
 
@@ -63,9 +63,13 @@ class ProtocolError(Exception):
         self.retryable = retryable
         self.details = details
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are rebuilt from ``args``, which holds the text alone: pickle needs the members.
+        return _rebuilt, (type(self), self.code, self.message, self.retryable, self.details)
+
     @property
     def body(self) -> ErrorBody:
-        """The error as it stands on the wire."""
+        """The error as it is on the wire."""
         return ErrorBody(
             code=self.code,
             message=self.message,
@@ -74,7 +78,7 @@ class ProtocolError(Exception):
         )
 
     @classmethod
-    def of(cls, body: ErrorBody) -> "ProtocolError":
+    def of(cls, body: ErrorBody) -> Self:
         """The exception for an error that a peer sent."""
         return cls(
             body.code,
@@ -82,6 +86,32 @@ class ProtocolError(Exception):
             retryable=body.retryable if isinstance(body.retryable, bool) else None,
             details=body.details if isinstance(body.details, dict) else None,
         )
+
+
+class LocalProtocolError(ProtocolError):
+    """The caller's fault: a step that the state forbids, or a value that may not be sent. Nothing changed."""
+
+
+class RemoteProtocolError(ProtocolError):
+    """The peer's fault: bytes that are not the protocol. The connection ends."""
+
+
+class RequestRefused(ProtocolError):
+    """The host refused a request: it had no effect."""
+
+
+class RequestIndeterminate(ProtocolError):
+    """The host cannot tell whether a request had its effect. It is never repeated by itself."""
+
+
+def _rebuilt(
+    kind: type[ProtocolError],
+    code: str,
+    message: str,
+    retryable: bool | None,
+    details: JsonObject | None,
+) -> ProtocolError:
+    return kind(code, message, retryable=retryable, details=details)
 
 
 def _within(text: str, limit: int) -> str:

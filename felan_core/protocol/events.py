@@ -192,7 +192,7 @@ def parse_plain_event(value: Json) -> SessionEvent:
         raise invalid("event.type: a string is required")
     shape = EVENT_TYPES.get(kind)
     if shape is not None:
-        return shape_of(shape).slow(event, "event")
+        return shape_of(shape).convert(event, "event")
     if weight(event) > LIMITS.page_bytes:
         raise invalid(f"event: more than {LIMITS.page_bytes} bytes")
     return UnknownEvent(event)

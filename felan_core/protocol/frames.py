@@ -1,16 +1,14 @@
 """From one line, or its plain JSON, to a checked envelope (session protocol §3).
 
-A whole frame is one pass of the decoder: every member of every kind of frame is optional in it, and those
-that are present say what it is. A frame that is not plainly right goes the slow way, member by member in the
-contract's order, and is refused in words there.
+A line is decoded once: every member of every kind of frame is optional in that
+shape, and the members that are present name the kind. Everything else is checked member by member, in the
+contract's order, and refused there with the place and the rule.
 """
 
 from collections.abc import Callable
-from functools import cache
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
-import msgspec
-from msgspec import UNSET, Raw, UnsetType, convert
+from msgspec import UNSET, Raw, UnsetType
 
 from felan_core.protocol.base import (
     PROTOCOL_VERSION,
@@ -23,7 +21,6 @@ from felan_core.protocol.base import (
     Revision,
     Wire,
     as_object,
-    kind_of,
 )
 from felan_core.protocol.catalogue import (
     Operation,
@@ -38,26 +35,20 @@ from felan_core.protocol.envelopes import (
     Notice,
     NoticeFrame,
     Refused,
-    Reply,
     Request,
     ServerEnvelope,
     TextFrame,
     Unclaimed,
 )
 from felan_core.protocol.errors import ErrorBody, ProtocolError, invalid
-from felan_core.protocol.events import KnownEvent, parse_plain_event
+from felan_core.protocol.events import EVENT_TYPES, KnownEvent, parse_plain_event
 from felan_core.protocol.ids import normalise_mutation_id
-from felan_core.protocol.plain import plain
 from felan_core.protocol.streams import StreamPosition
-from felan_core.protocol.sure import SURE_BYTES
-from felan_core.protocol.validate import Odd, check_utf8, exact, shape_of, untyped
+from felan_core.protocol.validate import Undecided, check_utf8, normalised, shape_of, untyped
 
 T = TypeVar("T")
 OpOf = Callable[[str], str | None]
 """The operation of the outstanding request with this id; None when there is none."""
-
-_decode_text: Final = msgspec.json.Decoder(TextFrame).decode
-_encode: Final = msgspec.json.Encoder().encode
 
 
 class _ServerFrame(Wire, frozen=True, kw_only=True):
@@ -72,21 +63,13 @@ class _ServerFrame(Wire, frozen=True, kw_only=True):
     notice: Maybe[Notice] = UNSET
     re: Maybe[Id] = UNSET
     result: Maybe[Raw] = UNSET
-    v: Maybe[int] = UNSET
+    v: Maybe[Literal[1]] = UNSET
     outcome: Maybe[Literal["accepted", "rejected", "indeterminate"]] = UNSET
     error: Maybe[ErrorBody] = UNSET
 
 
-@cache
-def _accepted(op: str) -> type[Any]:
-    """The shape of a whole accepted reply to ``op``. Raises ``ProtocolError`` for an unknown one."""
-    outcome = Literal["accepted"]
-    members = (("re", Id), ("result", operation_named(op).result), ("v", Literal[1]), ("outcome", outcome))
-    return msgspec.defstruct("AcceptedReply", members, bases=(Wire,), frozen=True, kw_only=True)
-
-
 class _ClientFrame(Wire, frozen=True, kw_only=True):
-    v: Maybe[int] = UNSET
+    v: Maybe[Literal[1]] = UNSET
     id: Id
     op: Label
     params: Raw
@@ -127,11 +110,12 @@ def parse_client_frame(line: bytes) -> Request:
     Checked in the order of §3: frame, version, id, operation, the session that its scope asks for or forbids,
     parameters. A mutation's id must be a UUIDv7. Raises ``ProtocolError``.
     """
-    request = _quick(_client_frame, line)
-    if request is None:
-        check_utf8(line)
-        return _client_slowly(untyped(line))
-    return request
+    try:
+        return _read_request(line)
+    except (Undecided, ProtocolError):
+        pass
+    check_utf8(line)
+    return _check_request(untyped(line))
 
 
 def parse_client_envelope(raw: Json) -> Request:
@@ -140,9 +124,7 @@ def parse_client_envelope(raw: Json) -> Request:
 
     Raises ``ProtocolError``: ``unsupported_operation``, ``protocol_mismatch``, else ``invalid_request``.
     """
-    line = exact(raw)
-    request = None if line is None else _quick(_client_frame, line)
-    return _client_slowly(raw) if request is None else request
+    return _check_request(raw)
 
 
 def request_id(line: bytes) -> str | None:
@@ -154,19 +136,20 @@ def request_id(line: bytes) -> str | None:
         check_utf8(line)
         frame = as_object(untyped(line))
         identity = None if frame is None else frame.get("id")
-        return shape_of(_RequestId).slow({"id": identity}, "").id
+        return shape_of(_RequestId).convert({"id": identity}, "").id
     except ProtocolError:
         return None
 
 
-def _client_frame(line: bytes) -> Request | None:
-    frame = shape_of(_ClientFrame).quick(line)
+def _read_request(line: bytes) -> Request:
+    frame = shape_of(_ClientFrame).read(line)
     operation = operation_named(frame.op)
-    if frame.op == "config.set":
-        return None  # it refuses a member by name, however that is spelt
-    if frame.v != PROTOCOL_VERSION or not _well_addressed(operation, frame.id, frame.session):
-        return None
-    params = shape_of(operation.params).quick(bytes(frame.params))
+    # config.set refuses a member by name, however that is spelt: the full check looks for it.
+    if frame.op == "config.set" or frame.v != PROTOCOL_VERSION:
+        raise Undecided
+    if not _well_addressed(operation, frame.id, frame.session):
+        raise Undecided
+    params = shape_of(operation.params).read(bytes(frame.params))
     return Request(id=frame.id, op=frame.op, session=frame.session, params=params)
 
 
@@ -178,10 +161,10 @@ def _well_addressed(operation: Operation, identity: str, session: Maybe[str]) ->
     return (operation.scope == "host") is isinstance(session, UnsetType)
 
 
-def _client_slowly(raw: Json) -> Request:
+def _check_request(raw: Json) -> Request:
     value = _of_this_version(raw)
-    identity = shape_of(_RequestId).slow(value, "").id
-    name = shape_of(_RequestOp).slow(value, "").op
+    identity = shape_of(_RequestId).convert(value, "").id
+    name = shape_of(_RequestOp).convert(value, "").op
     operation = operation_named(name)
     if operation.mutates:
         normalise_mutation_id(identity)
@@ -190,8 +173,8 @@ def _client_slowly(raw: Json) -> Request:
         raise invalid(f"session: {name} needs one")
     if operation.scope == "host" and "session" in value:
         raise invalid(f"session: {name} is of the host and takes none")
-    rest = shape_of(_RequestRest).slow(value, "")
-    typed = shape_of(operation.params).slow(rest.params, "params")
+    rest = shape_of(_RequestRest).convert(value, "")
+    typed = shape_of(operation.params).convert(rest.params, "params")
     if name == "config.set" and not isinstance(rest.session, UnsetType):
         from felan_core.protocol.configuration import check_config_values
 
@@ -216,7 +199,7 @@ def parse_session_command(value: Json) -> SessionCommand:
 
     Raises ``ProtocolError`` as ``parse_operation_params``.
     """
-    command = as_object(plain(value))
+    command = as_object(normalised(value))
     if command is None:
         raise invalid("command: must be an object")
     name = command.get("op")
@@ -237,38 +220,11 @@ def parse_server_frame(line: bytes, op_of: OpOf) -> ServerEnvelope | Unclaimed:
     and not ``op``; where it names none the reply comes back ``Unclaimed``. Raises ``ProtocolError``.
     """
     try:
-        frame = _as_written(line, op_of)
-        if frame is not None:
-            return frame
-    except (Odd, ValueError, RecursionError, ProtocolError):
+        return _read_server_frame(line, op_of)
+    except (Undecided, ProtocolError):
         pass
-    quick = _quick(lambda line: _server_frame(line, op_of), line)
-    if quick is None:
-        check_utf8(line)
-        return _server_slowly(untyped(line), op_of)
-    return quick
-
-
-def _as_written(line: bytes, op_of: OpOf) -> ServerEnvelope | None:
-    """The frame on a line as this library writes it: its end says what it is. None, or any error, leaves the
-    verdict to the other ways.
-    """
-    end = line[-8:]
-    if end == b'","v":1}' and len(line) <= SURE_BYTES:
-        # As ``Shape.quick``, and quicker still, since it is most of what comes.
-        frame = _decode_text(line)
-        at = frame.stream
-        plain = frame.session.isascii() and at.message.isascii() and at.id.isascii()
-        return frame if plain and _encode(frame) == line else None
-    if end == b'},"v":1}':
-        return shape_of(EventFrame).quick(line)
-    if end == b'cepted"}' and line.startswith(b'{"re":"'):
-        re = line[7 : line.find(b'"', 7)].decode()
-        op = op_of(re)
-        if op is not None:
-            reply = shape_of(_accepted(op)).quick(line)
-            return Accepted(re=re, result=reply.result) if reply.re == re else None
-    return None
+    check_utf8(line)
+    return _check_server_frame(untyped(line), op_of)
 
 
 def parse_server_envelope(raw: Json, op: str | None = None) -> ServerEnvelope:
@@ -277,119 +233,80 @@ def parse_server_envelope(raw: Json, op: str | None = None) -> ServerEnvelope:
     ``op``: the operation of the outstanding request; an accepted reply needs it, since it repeats ``re`` and
     not the operation. Raises ``ProtocolError``: ``protocol_mismatch``, else ``invalid_request``.
     """
-    if kind_of(raw) is dict:
-        try:
-            if "event" in raw:
-                return shape_of(EventFrame).quick_plain(raw)
-            # Text is most of what comes: as ``quick_plain``, and quicker still.
-            stream: JsonObject = raw["stream"]
-            if len(raw) == 4 and kind_of(stream) is dict and len(stream) == 4:
-                text = convert(raw, TextFrame)
-                at = text.stream
-                if (
-                    type(raw["v"]) is type(stream["offset"]) is int
-                    and type(stream["kind"]) is str
-                    and type(session := text.session) is str
-                    and type(message := at.message) is str
-                    and type(identity := at.id) is str
-                    and type(said := text.text) is str
-                    and session.isascii()
-                    and message.isascii()
-                    and identity.isascii()
-                    and (said.isascii() or said.encode())
-                ):
-                    return text
-        except (Odd, ValueError, TypeError, KeyError, RecursionError):
-            pass
-    line = exact(raw)
-    frame = None if line is None else _quick(lambda line: _server_frame(line, lambda _: op), line)
-    if frame is None:
-        frame = _server_slowly(raw, lambda _: op)
+    frame = _check_server_frame(raw, lambda _: op)
     if isinstance(frame, Unclaimed):
         raise invalid("re: no request is outstanding that this could answer")
     return frame
 
 
-def _server_frame(line: bytes, op_of: OpOf) -> ServerEnvelope | Unclaimed | None:
-    frame = shape_of(_ServerFrame).quick(line)
+def _read_server_frame(line: bytes, op_of: OpOf) -> ServerEnvelope:
+    frame = shape_of(_ServerFrame).read(line)
     event, stream, notice, outcome = frame.event, frame.stream, frame.notice, frame.outcome
     if frame.v != PROTOCOL_VERSION or (event, stream, notice, outcome).count(UNSET) != 3:
-        return None
+        raise Undecided
     session = frame.session
+    if not isinstance(stream, UnsetType):
+        if isinstance(session, UnsetType) or isinstance(frame.text, UnsetType):
+            raise Undecided
+        return TextFrame(session=session, stream=stream, text=frame.text)
     if not isinstance(event, UnsetType):
         revision, at = frame.revision, frame.at
         if isinstance(session, UnsetType) or isinstance(revision, UnsetType) or isinstance(at, UnsetType):
-            return None
+            raise Undecided
         return EventFrame(session=session, revision=revision, at=at, event=event)
-    if not isinstance(stream, UnsetType):
-        if isinstance(session, UnsetType) or isinstance(frame.text, UnsetType):
-            return None
-        return TextFrame(session=session, stream=stream, text=frame.text)
     if not isinstance(notice, UnsetType):
         return NoticeFrame(notice=notice, session=session)
-    return _reply(frame, op_of)
-
-
-def _reply(frame: _ServerFrame, op_of: OpOf) -> Reply | Unclaimed | None:
-    re = frame.re
+    re, result = frame.re, frame.result
     if isinstance(re, UnsetType):
-        return None
-    outcome = frame.outcome
+        raise Undecided
     if not isinstance(outcome, UnsetType) and outcome != "accepted":
         if isinstance(frame.error, UnsetType):
-            return None
+            raise Undecided
         return Refused(re=re, outcome=outcome, error=frame.error)
-    if isinstance(frame.result, UnsetType):
-        return None
     op = op_of(re)
-    if op is None:
-        # The slow way checks that it is an object of plain JSON.
-        return None
-    return Accepted(re=re, result=shape_of(operation_named(op).result).quick(bytes(frame.result)))
+    if isinstance(result, UnsetType) or op is None:
+        raise Undecided
+    return Accepted(re=re, result=shape_of(operation_named(op).result).read(memoryview(result)))
 
 
-def _server_slowly(raw: Json, op_of: OpOf) -> ServerEnvelope | Unclaimed:
+def _check_server_frame(raw: Json, op_of: OpOf) -> ServerEnvelope | Unclaimed:
     value = _of_this_version(raw)
     present = [name for name in ("outcome", "event", "stream", "notice") if name in value]
     if len(present) != 1:
         raise invalid("frame: exactly one of outcome, event, stream, notice is required")
     match present[0]:
         case "event":
-            rest = shape_of(_EventRest).slow(value, "")
+            event = as_object(value["event"])
+            kind = None if event is None else event.get("type")
+            if isinstance(kind, str) and kind in EVENT_TYPES:
+                return shape_of(EventFrame).convert(value, "")
+            rest = shape_of(_EventRest).convert(value, "")
             event = parse_plain_event(rest.event)
             return EventFrame(session=rest.session, revision=rest.revision, at=rest.at, event=event)
         case "stream":
-            return shape_of(TextFrame).slow(value, "")
+            return shape_of(TextFrame).convert(value, "")
         case "notice":
-            return shape_of(NoticeFrame).slow(value, "")
+            return shape_of(NoticeFrame).convert(value, "")
         case _:
             pass
     if value["outcome"] != "accepted":
-        return shape_of(Refused).slow(value, "")
-    reply = shape_of(_ReplyRest).slow(value, "")
+        return shape_of(Refused).convert(value, "")
+    reply = shape_of(_ReplyRest).convert(value, "")
     op = op_of(reply.re)
     if op is None:
         return Unclaimed(re=reply.re, result=reply.result)
-    result = shape_of(operation_named(op).result).slow(reply.result, "result")
+    result = shape_of(operation_named(op).result).convert(reply.result, "result")
     return Accepted(re=reply.re, result=result)
 
 
 # --- both ---
 
 
-def _quick(parse: Callable[[bytes], T | None], line: bytes) -> T | None:
-    """What the quick way makes of ``line``; None where it leaves the verdict to the slow one."""
-    try:
-        return parse(line)
-    except (Odd, ProtocolError):
-        return None
-
-
 def _of_this_version(raw: Json) -> JsonObject:
     """The frame as normalised plain JSON, when it is an object of this version."""
     if type(raw) is not dict:
         raise invalid("frame: must be an object")
-    value: JsonObject = plain(raw)
+    value: JsonObject = normalised(raw)
     version = value.get("v")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise invalid("v: the protocol version is required, a positive integer")

@@ -1,13 +1,14 @@
 """Framing: one JSON object a line, UTF-8, LF (session protocol §2)."""
 
-from collections.abc import Iterator
+from math import isfinite
 from typing import Any, Final, cast
 
 import msgspec
 
-from felan_core.protocol.base import LIMITS, JsonObject
+from felan_core.protocol.base import LIMITS, MAX_INTEGER, UNSET, JsonObject, kind_of
 from felan_core.protocol.errors import ProtocolError, invalid
-from felan_core.protocol.validate import check_utf8, untyped
+from felan_core.protocol.problems import said, short
+from felan_core.protocol.validate import check_utf8, normalised, untyped
 
 _decode: Final = msgspec.json.Decoder[Any]().decode
 _encode: Final = msgspec.json.Encoder().encode
@@ -18,10 +19,14 @@ _BRACE: Final = ord("{")
 def encode_frame(value: Any) -> bytes:
     """One frame for ``value`` (a wire struct or plain JSON), its LF included.
 
-    The low-level encoder: it checks the frame's size and nothing of its meaning, and is no scrubber of
-    secrets. Encode only validated, authorised envelopes (session protocol §2). Raises
-    ``ProtocolError('invalid_request')`` for a frame past ``frameBytes`` and for what is no JSON object.
+    The frame holds exactly ``value``, or nothing is encoded. The encoder knows nothing of the meaning and
+    removes no secrets: encode only validated, authorised envelopes (session protocol §2).
+
+    Raises ``ProtocolError('invalid_request')`` for a frame past ``frameBytes``, a value that is no object,
+    and a value that JSON of this wire cannot hold: NaN, a set, bytes, a key that is no string, an integer
+    beyond 2^53 - 1, a lone surrogate, more than 32 levels.
     """
+    _require_exact(value, 0, "frame")
     try:
         line = _encode(value)
     except (ValueError, TypeError, RecursionError):
@@ -33,86 +38,127 @@ def encode_frame(value: Any) -> bytes:
     return line + b"\n"
 
 
+def _require_exact(value: Any, depth: int, path: str) -> None:
+    """Refuse a value that the encoder would change, or that no reader of this wire accepts."""
+    kind = kind_of(value)
+    if kind is str or kind is bool or value is None or kind is msgspec.Raw:
+        return
+    if kind is int:
+        if not -MAX_INTEGER <= value <= MAX_INTEGER:
+            raise invalid(said(path, "an integer beyond 2^53 - 1"))
+    elif kind is float:
+        if not isfinite(value):
+            raise invalid(said(path, "not a finite number"))
+    elif depth >= LIMITS.json_depth:
+        raise invalid(said(path, f"nested deeper than {LIMITS.json_depth}"))
+    elif kind is dict:
+        for name, item in value.items():
+            if type(name) is not str:
+                raise invalid(said(path, "a member name that is no string"))
+            _require_exact(item, depth + 1, f"{path}.{short(name)}")
+    elif kind is list:
+        for index, item in enumerate(value):
+            _require_exact(item, depth + 1, f"{path}[{index}]")
+    elif isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            item = getattr(value, name)
+            if item is not UNSET:
+                _require_exact(item, depth + 1, f"{path}.{name}")
+    else:
+        raise invalid(said(path, "not plain JSON"))
+
+
 class JsonLineDecoder:
     """Bytes in, the values of whole frames out, whatever the chunking (session protocol §2).
 
-    ``push`` yields after the fact: good frames before a broken one are yielded first, then ``ProtocolError``
-    is raised, and the decoder stays failed. A line that never ends is refused at ``frameBytes``, not held.
+    A decoder that met a bad frame stays failed. A line that never ends is refused at ``frameBytes``.
     """
 
     def __init__(self, limit: int = LIMITS.frame_bytes) -> None:
         self._limit = limit
         self._parts: list[bytes] = []
-        self._held = 0
-        self._failure: ProtocolError | None = None
+        self._buffered = 0
+        self.failure: ProtocolError | None = None
+        """The first fault in the stream: every later call raises it. None while the stream is sound."""
 
-    def lines(self, data: bytes) -> Iterator[bytes]:
-        """The whole lines that ``data`` completes, without their LF, blank ones left out."""
-        if self._failure is not None:
-            raise self._failure
+    def push(self, data: bytes) -> list[JsonObject]:
+        """The values of the frames that ``data`` completes, in their order.
+
+        All of ``data`` is consumed. A bad frame after good ones sets ``failure``, and the good ones are
+        returned; the next call raises. Raises ``ProtocolError`` where there is no good frame before the bad
+        one.
+        """
+        values: list[JsonObject] = []
+        lines = self.lines(data)
+        for line in lines:
+            try:
+                values.append(parse_line(line))
+            except ProtocolError as error:
+                self._fail(error)
+                break
+        if self.failure is not None and not values:
+            raise self.failure
+        return values
+
+    def lines(self, data: bytes) -> list[bytes]:
+        """The whole lines that ``data`` completes, without their LF, blank ones left out.
+
+        A line past the limit sets ``failure``, as in ``push``.
+        """
+        if self.failure is not None:
+            raise self.failure
         first, *others = data.split(b"\n")
-        if not others:
-            self._hold(first)
-            return
-        rest = others.pop()
-        if self._parts:
-            self._hold(first)
-            first = b"".join(self._parts)
+        whole: list[bytes] = []
+        if others:
+            self._buffer(first)
+            whole = [b"".join(self._parts), *others[:-1]]
             self._parts.clear()
-            self._held = 0
-        short = len(data) <= self._limit
-        for line in (first, *others):
-            if not short and len(line) > self._limit:
-                raise self._fail(f"frame: more than {self._limit} bytes")
+            self._buffered = 0
+            first = others[-1]
+        lines: list[bytes] = []
+        for line in whole:
+            if len(line) > self._limit:
+                self._too_long()
+                break
             if line and (line[0] == _BRACE or line.strip(_BLANK)):
-                yield line
-        self._hold(rest)
+                lines.append(line)
+        else:
+            self._buffer(first)
+        if self.failure is not None and not lines:
+            raise self.failure
+        return lines
 
-    def _hold(self, piece: bytes) -> None:
-        """Keep the beginning of a line, unless it is too long already."""
-        self._held += len(piece)
-        if self._held > self._limit:
-            raise self._fail(f"frame: more than {self._limit} bytes")
+    def finish(self) -> None:
+        """End the stream. Raises ``ProtocolError`` when a frame was cut short, or the decoder has failed."""
+        if self.failure is None and b"".join(self._parts).strip(_BLANK):
+            self._fail(invalid("frame: the stream ended inside a frame"))
+        if self.failure is not None:
+            raise self.failure
+
+    def _buffer(self, piece: bytes) -> None:
+        """Keep the beginning of a line, up to the limit."""
+        if self._buffered + len(piece) > self._limit:
+            if not self._parts or self._buffered <= self._limit:
+                self._too_long()
+            return
+        self._buffered += len(piece)
         if piece:
             self._parts.append(piece)
 
-    def push(self, data: bytes) -> Iterator[JsonObject]:
-        """The values of the frames that ``data`` completes. Raises ``ProtocolError`` and stays failed."""
-        for line in self.lines(data):
-            try:
-                value = _decode(line)
-                if type(value) is not dict:
-                    raise invalid("frame: must be an object")
-            except ProtocolError as error:
-                self._failure = error
-                raise
-            except (ValueError, RecursionError):
-                yield self._slowly(line)
-                continue
-            yield value
+    def _too_long(self) -> None:
+        self._fail(invalid(f"frame: more than {self._limit} bytes"))
 
-    def _slowly(self, line: bytes) -> JsonObject:
-        try:
-            return parse_line(line)
-        except ProtocolError as error:
-            self._failure = error
-            raise
-
-    def finish(self) -> None:
-        """Say that no more bytes come. Raises ``ProtocolError`` when a frame was cut short."""
-        if self._failure is not None:
-            raise self._failure
-        if b"".join(self._parts).strip(_BLANK):
-            raise self._fail("frame: the stream ended inside a frame")
-
-    def _fail(self, message: str) -> ProtocolError:
-        self._failure = invalid(message)
+    def _fail(self, error: ProtocolError) -> None:
+        self.failure = self.failure or error
         self._parts.clear()
-        return self._failure
 
 
 def parse_line(line: bytes) -> JsonObject:
-    """The JSON object on one line. Raises ``ProtocolError('invalid_request')``."""
+    """The JSON object on one line, as strict as every reader of this wire (session protocol §1).
+
+    UTF-8 without a byte order mark, finite numbers, integers within 2^53 - 1, at most 32 levels, no lone
+    surrogate. Raises ``ProtocolError('invalid_request')``.
+    """
     try:
         value = _decode(line)
     except (ValueError, RecursionError):
@@ -120,4 +166,4 @@ def parse_line(line: bytes) -> JsonObject:
         value = untyped(line)
     if type(value) is not dict:
         raise invalid("frame: must be an object")
-    return cast(JsonObject, value)
+    return cast(JsonObject, normalised(value))

@@ -1,10 +1,9 @@
-"""What the bytes of a JSON text say without being parsed: how deep it nests, and whether it holds a number
-that needs a second look.
+"""Scan of the bytes of a JSON text: its depth, and the numbers and escapes that need a full check.
 
-All of it is a handful of C loops over the whole line. Nothing here decides that a text is JSON: it is only
-asked about lines that a decoder takes, or will refuse.
+All of it is a few C loops over the whole line. Nothing here decides that a text is JSON.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -17,6 +16,10 @@ _NOT_BRACKETS: Final = bytes(set(range(256)) - set(b"[]{}"))
 _DIGITS: Final = bytes.maketrans(b"123456789E", b"000000000e")
 _MANY_DIGITS: Final = b"0" * 16
 """2^53 − 1 has sixteen digits, so a shorter run is never beyond it."""
+_LEVELS: Final = LIMITS.json_depth - 4
+"""Levels of a part of a frame that are within ``jsonDepth`` for the whole."""
+_SURROGATE: Final = re.compile(rb"\\u[dD]")
+_MARK: Final = b"\xef\xbb\xbf"
 
 
 def outside_strings(line: bytes) -> bytes:
@@ -64,11 +67,6 @@ def nests_deeper(outside: bytes, limit: int = LIMITS.json_depth) -> bool:
     return True
 
 
-def has_long_number(line: bytes) -> bool:
-    """Whether sixteen digits follow each other anywhere, strings included."""
-    return _MANY_DIGITS in line.translate(_DIGITS)
-
-
 def has_odd_number(outside: bytes) -> bool:
     """Whether a text without its strings holds a number with a fraction, an exponent or sixteen digits."""
     digits = outside.translate(_DIGITS)
@@ -76,6 +74,21 @@ def has_odd_number(outside: bytes) -> bool:
 
 
 def is_plain(line: bytes) -> bool:
-    """Whether a text surely keeps the depth and holds nothing but small integers for numbers."""
+    """Whether a JSON text surely keeps every rule that a typed decoder cannot see: the depth, small integers
+    for numbers, valid UTF-8 without escaped surrogates.
+
+    A no decides nothing: the text may still be right.
+    """
+    if not line.isascii() and not _is_utf8(line):
+        return False
+    if _SURROGATE.search(line) is not None:
+        return False
     outside = outside_strings(line)
-    return not (nests_deeper(outside) or has_odd_number(outside))
+    return not (nests_deeper(outside, _LEVELS) or has_odd_number(outside))
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        return line.decode() != "" and not line.startswith(_MARK)
+    except UnicodeDecodeError:
+        return False

@@ -1,9 +1,8 @@
-"""The two ways into every shape: ``decode`` takes bytes, ``parse_schema`` plain JSON, and both come to the
-same verdict.
+"""The two ways into every shape: ``decode`` reads bytes, ``parse_schema`` plain JSON, with one verdict.
 
-What is well-formed and common goes through the decoder alone: one pass in C, and a look at the bytes for what
-the decoder cannot see. Everything that is odd, and everything that is refused, goes the slow way: parsed
-without a type, walked, converted. The slow way has the last word and the words of every refusal.
+Bytes are decoded into the shape by msgspec, with its constraints; a scan of the bytes and one check pass add
+the rules that a decoder cannot see. Where that gives no yes, and for plain JSON in another than its normal
+form, the full check runs: a walk, the conversion, the same check pass. It words every refusal.
 """
 
 from typing import Any, Final, Generic, TypeVar
@@ -11,101 +10,70 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 
 from felan_core.protocol.base import LIMITS, Json
-from felan_core.protocol.checks import (
-    Frame,
-    Plan,
-    check_entries,
-    compiled,
-    end_of,
-    weight,
-)
+from felan_core.protocol.checks import check_entries, compiled, spells, weight
 from felan_core.protocol.errors import ProtocolError, invalid
-from felan_core.protocol.plain import convert, plain
+from felan_core.protocol.plain import convert, is_normal, plain
 from felan_core.protocol.problems import Problem, said
 from felan_core.protocol.scan import is_plain, nests_deeper, outside_strings
-from felan_core.protocol.sure import SURE, SURE_BYTES, SURE_DECODED, SURE_PLAIN, is_normal
 
 T = TypeVar("T")
 
 _encode: Final = msgspec.json.Encoder().encode
-_pack: Final = msgspec.msgpack.Encoder().encode
+_LARGE: Final = 64 * 1024
+"""Bytes past which a value is not written again in one piece."""
 _untyped: Final = msgspec.json.Decoder[Any]().decode
 
 
-class Odd(Exception):
-    """The quick way does not decide this one."""
-
-
-def _fraction(digits: str) -> float:
-    """A float of free JSON. One that is an integer goes the slow way, which makes it one."""
-    value = float(digits)
-    if value.is_integer():
-        raise Odd
-    return value
+class Undecided(Exception):
+    """The fast path has no verdict: the full check decides."""
 
 
 class Shape(Generic[T]):
-    """What it takes to read one shape, made at its first use."""
+    """The reader of one shape, made at its first use."""
 
-    __slots__ = ("_decode", "type")
+    __slots__ = ("_ascii", "_decode", "_decoded", "_walked", "type")
 
     def __init__(self, shape: Any) -> None:
         self.type = shape
-        self._decode = msgspec.json.Decoder(shape, float_hook=_fraction).decode
+        self._decode = msgspec.json.Decoder(shape).decode
+        self._walked = compiled(shape, "walked")
+        self._decoded = compiled(shape, "decoded")
+        self._ascii = compiled(shape, "ascii")
 
-    def quick(self, line: bytes) -> T:
-        """The value of one line. Raises ``Odd`` where the quick way does not decide."""
+    def read(self, line: bytes | memoryview) -> T:
+        """The value of a JSON text that hides nothing from a typed decoder: our own encoder would write it
+        so, or the scan passes it. Raises ``Undecided`` for every other text, and for a broken rule.
+        """
         try:
             value = self._decode(line)
-            if len(line) > SURE_BYTES:
-                return self._large(value, line)
-            # Written again it is the same bytes: nothing was left out, and nothing in it is spelt oddly.
-            if _encode(value) == line:
-                if SURE_DECODED[self.type](value):
-                    return value
-            elif is_utf8(line) and is_plain(line) and SURE[self.type](value):
-                return value
+            size = len(line)
+            check = self._decoded
+            if size > _LARGE:
+                sure = spells(value, line) == size
+            elif sure := (text := _encode(value)) == line:
+                check = self._ascii if text.isascii() else check
+            if not sure and not is_plain(bytes(line)):
+                raise Undecided
+            if check is not None:
+                check(value, size)
         except (ValueError, RecursionError, Problem):
-            pass
-        raise Odd
-
-    def _large(self, value: T, line: bytes) -> T:
-        size, weights = len(line), dict[int, int]()
-        if end_of(value, line, 0, weights) != size:
-            if not (is_utf8(line) and is_plain(line)):
-                raise Odd
-            weights = {}
-        self._check("unseen", value, Frame(size, weights))
+            raise Undecided from None
         return value
 
-    def quick_plain(self, value: Json) -> T:
-        """The value of plain JSON; as ``quick``."""
+    def convert(self, value: Json, where: str) -> T:
+        """The value of normalised plain JSON. Raises ``ProtocolError`` with the place and the rule."""
         try:
-            typed: T = msgspec.convert(value, self.type)
-            # Either encoder refuses lone surrogates; this one is the quicker.
-            if len(_pack(value)) <= SURE_BYTES:
-                if SURE_PLAIN[self.type](typed, value):
-                    return typed
-            elif is_normal(value, LIMITS.json_depth):
-                self._check("all", typed, Frame(len(_encode(value)), {}))
-                return typed
-        except (ValueError, TypeError, OverflowError, RecursionError, Problem):
-            pass
-        raise Odd
-
-    def slow(self, value: Json, where: str) -> T:
-        """The value of normalised plain JSON, with the words of every refusal. Raises ``ProtocolError``."""
+            size = len(_encode(value))
+        except ValueError:
+            plain(value, path=where)  # names the place of the lone surrogate
+            raise
         typed: T = convert(value, self.type, where)
-        try:
-            self._check("all", typed, Frame(len(_encode(value)), {}))
-        except Problem as problem:
-            raise refusal(problem, where) from None
+        if self._walked is not None:
+            try:
+                self._walked(typed, size)
+            except Problem as problem:
+                raise refusal(problem, where) from None
         return typed
-
-    def _check(self, plan: Plan, value: T, frame: Frame) -> None:
-        check = compiled(self.type, plan)
-        if check is not None:
-            check(value, frame)
 
 
 _shapes: dict[Any, Shape[Any]] = {}
@@ -126,10 +94,11 @@ def decode(shape: type[T], line: bytes, where: str = "") -> T:
     """
     reader = shape_of(shape)
     try:
-        return reader.quick(line)
-    except Odd:
-        check_utf8(line)
-        return reader.slow(plain(untyped(line), path=where), where)
+        return reader.read(line)
+    except Undecided:
+        pass
+    check_utf8(line)
+    return reader.convert(plain(untyped(line), path=where), where)
 
 
 def parse_schema(shape: type[T], value: Json, where: str = "value") -> T:
@@ -139,12 +108,14 @@ def parse_schema(shape: type[T], value: Json, where: str = "value") -> T:
     The input is not changed; free JSON in it may be shared with the result. ``where`` starts the path in a
     refusal. Raises ``ProtocolError('invalid_request')``.
     """
-    reader = shape_of(shape)
-    try:
-        return reader.quick_plain(value)
-    except Odd:
-        pass
-    return reader.slow(plain(value, path=where), where)
+    return shape_of(shape).convert(normalised(value, where), where)
+
+
+def normalised(value: Json, where: str = "") -> Json:
+    """Plain JSON in its normal form; ``value`` itself where it has it, lone surrogates aside, which
+    ``Shape.convert`` refuses. Raises ``ProtocolError('invalid_request')``.
+    """
+    return value if is_normal(value, LIMITS.json_depth) else plain(value, path=where)
 
 
 def parse_json_value(
@@ -167,15 +138,6 @@ def parse_json_value(
     except Problem as problem:
         raise refusal(problem, where) from None
     return copy
-
-
-def exact(value: Json) -> bytes | None:
-    """``value`` as bytes where it surely is plain JSON in its normal form; None where the walk must tell."""
-    try:
-        # The encoder refuses lone surrogates.
-        return _encode(value) if is_normal(value, LIMITS.json_depth) else None
-    except ValueError:
-        return None
 
 
 def untyped(line: bytes) -> Json:
@@ -220,15 +182,6 @@ def check_utf8(line: bytes) -> None:
         line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise invalid(f"frame: not UTF-8 at byte {error.start}") from None
-
-
-def is_utf8(line: bytes) -> bool:
-    """Whether ``line`` is UTF-8 without a byte order mark."""
-    try:
-        check_utf8(line)
-    except ProtocolError:
-        return False
-    return True
 
 
 def refusal(problem: Problem, where: str) -> ProtocolError:

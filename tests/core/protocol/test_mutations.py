@@ -21,7 +21,7 @@ from felan_core.protocol import (
     parse_server_frame,
     request_id,
 )
-from felan_core.protocol.frames import _client_slowly, _server_slowly  # pyright: ignore[reportPrivateUsage] the peer
+from felan_core.protocol.frames import _check_request, _check_server_frame  # pyright: ignore[reportPrivateUsage] the peer
 from tests.core.protocol.vectors import Vector, expanded, vectors
 
 SMALL = 20_000
@@ -154,7 +154,7 @@ def check_request(line: bytes) -> bool:
         assert found[0] != "ok", line
         return False
     assert same(verdict(lambda: parse_client_envelope(raw)), found), line
-    assert same(verdict(lambda: _client_slowly(raw)), found), line
+    assert same(verdict(lambda: _check_request(raw)), found), line
     if found[0] != "ok":
         request_id(line)
         return False
@@ -183,7 +183,7 @@ def check_host_frame(line: bytes, operation: str | None) -> bool:
     except (ProtocolError, ValueError):
         assert found[0] != "ok", line
         return False
-    assert same(verdict(lambda: _server_slowly(raw, op_of)), found), line
+    assert same(verdict(lambda: _check_server_frame(raw, op_of)), found), line
     if operation is not None or "outcome" not in raw:
         assert same(verdict(lambda: parse_server_envelope(raw, operation)), found), line
     if found[0] == "ok" and "outcome" not in raw:

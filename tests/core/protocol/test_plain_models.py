@@ -16,12 +16,17 @@ from felan_core.protocol import (
     canonical_request_payload,
     classify_revision,
     classify_text_delta,
+    decode,
     encode_frame,
     new_uuid7,
     normalise_mutation_id,
+    parse_client_frame,
     parse_operation_params,
     request_retain_until,
 )
+from felan_core.protocol.elements import Hint, StatusElement
+from felan_core.protocol.envelopes import EventFrame
+from felan_core.protocol.events import PresentationUpdated
 from felan_core.protocol.streams import ActiveStream, StreamPosition, TextBuffer
 
 LETTERS = st.text(alphabet="ab🙂", max_size=6)
@@ -134,13 +139,48 @@ def test_a_line_of_exactly_the_bound_is_taken_and_one_byte_more_is_not() -> None
         encode_frame({"x": frame["x"] + "y"})
 
 
+def test_push_takes_all_of_its_bytes_whatever_the_caller_does_with_the_values() -> None:
+    decoder = JsonLineDecoder()
+    for _ in decoder.push(b'{"a":1}\n{"b":2}\n{"c"'):
+        break
+    assert decoder.push(b":3}\n") == [{"c": 3}]
+    decoder.push(b'{"d":4}\n')
+    assert decoder.push(b'{"e":5}\n') == [{"e": 5}]
+
+
+@pytest.mark.parametrize(
+    "member", ["9007199254740992", "1e400", "[" * 32 + "]" * 32, '"\\ud800"', "1e17"], ids=str
+)
+def test_every_reader_of_bytes_is_as_strict_as_the_typed_ones(member: str) -> None:
+    line = f'{{"a":{member}}}'.encode()
+    with pytest.raises(ProtocolError):
+        JsonLineDecoder().push(line + b"\n")
+    with pytest.raises(ProtocolError):
+        decode(dict[str, Any], line)
+    request = f'{{"v":1,"id":"x","op":"sessions.list","params":{{"zz":{member}}}}}'.encode()
+    with pytest.raises(ProtocolError):
+        parse_client_frame(request)
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), {1}, b"x", 2**60, (1,), {1: 2}, "\ud800"], ids=repr
+)
+def test_a_value_that_would_be_changed_is_not_encoded(value: Any) -> None:
+    for frame in ({"x": value}, {"x": [{"y": value}]}, hinted(value)):
+        with pytest.raises(ProtocolError, match="invalid_request"):
+            encode_frame(frame)
+
+
+def hinted(value: Any) -> EventFrame:
+    hint = Hint(id="h", version=1, data={"x": value})
+    element = StatusElement(id="e", revision=2, text="x", tone="info", hint=hint)
+    return EventFrame(session="s", revision=2, at=1, event=PresentationUpdated(element=element))
+
+
 def test_good_frames_before_a_broken_one_come_first_and_none_after_it() -> None:
     decoder = JsonLineDecoder()
-    out: list[Any] = []
-    with pytest.raises(ProtocolError):
-        for frame in decoder.push(b'{"a":1}\n{"b":2}\n{nope\n{"c":3}\n'):
-            out.append(frame)
-    assert out == [{"a": 1}, {"b": 2}]
+    assert decoder.push(b'{"a":1}\n{"b":2}\n{nope\n{"c":3}\n') == [{"a": 1}, {"b": 2}]
+    assert decoder.failure is not None
     for _ in range(2):
         with pytest.raises(ProtocolError):
             list(decoder.push(b'{"d":4}\n'))
