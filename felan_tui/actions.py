@@ -136,7 +136,12 @@ FURTHER: Final = (
         "enter",
     ),
     Key("Composer", "Ctrl+T", "queue a follow-up", "ctrl+t"),
-    Key("Composer", "Ctrl+J", "a new line (Shift+Enter where the terminal sends it)", "ctrl+j,shift+enter"),
+    Key(
+        "Composer",
+        "Ctrl+J",
+        "a new line (also Alt+Enter; Shift+Enter where the terminal sends it)",
+        "ctrl+j,shift+enter,alt+enter",
+    ),
     Key("Composer", "↑ ↓", "at the first and last line: the history of this folder", "up,down"),
     Key("Composer", "Tab", "complete a command", "tab"),
     Key("Composer", "! command", "run a shell command as a process of the session"),

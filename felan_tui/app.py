@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from felan_tui.preferences import AgentKind
     from felan_tui.session.link import OpenHost
     from felan_tui.start.card import StartCard
+    from felan_tui.terminal.handover import Handover
+    from felan_tui.terminal.messages import TerminalInputFailed
 
 THEME: Final = "felan-dark"
 CRASH: Final = 1
@@ -58,7 +60,8 @@ class FelanApp(App[None], inherit_bindings=False):
     """``open_host`` is called once, after the first paint. ``data``: where drafts, history and reports are
     kept.
 
-    ``launcher``: a descriptor that reads as ended when the launcher is gone. After ``run`` ended,
+    ``launcher``: a descriptor that reads as ended when the launcher is gone. ``handover``: what the launcher
+    read from the terminal and painted on it. After ``run`` ended,
     ``return_code`` is the exit code and ``farewell`` what is to be said on the plain terminal.
     """
 
@@ -80,7 +83,9 @@ class FelanApp(App[None], inherit_bindings=False):
         data: Path,
         config: Path,
         launcher: int | None = None,
+        handover: "Handover | None" = None,
     ) -> None:
+        self.handover = handover  # the driver takes it
         super().__init__()
         self._open_host = open_host
         self._start = start
@@ -100,7 +105,7 @@ class FelanApp(App[None], inherit_bindings=False):
 
     def get_driver_class(self) -> "type[Driver]":
         """The terminal, which may be taken away."""
-        from felan_tui.driver import TerminalDriver
+        from felan_tui.terminal.driver import TerminalDriver
 
         return TerminalDriver
 
@@ -274,6 +279,15 @@ class FelanApp(App[None], inherit_bindings=False):
             cause = error.error if isinstance(error, WorkerFailed) else error
             self.farewell = report(cause, self._data)
         self._close_messages_no_wait()
+
+    # --- the terminal ---
+
+    def on_terminal_input_failed(self, event: "TerminalInputFailed") -> None:
+        """No key arrives any more: the same end as any other fault of ours."""
+        raise event.error
+
+    def on_terminal_paste_stalled(self) -> None:
+        toast(self, "The end of the paste is missing. Ctrl+C or Esc Esc ends it here.", "warning")
 
     # --- keys where another screen is in front ---
 

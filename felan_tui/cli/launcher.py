@@ -18,7 +18,7 @@ RESTORE: Final = (
     # wrap, cursor, colours.
     b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l"
     b"\x1b[?1004l\x1b[?2004l\x1b[?2048l\x1b[?2026l"
-    b"\x1b[<u\x1b[?1049l\x1b[?7h\x1b[?25h\x1b[0m"
+    b"\x1b[?2031l\x1b[>4m\x1b[<u\x1b[?1049l\x1b[?7h\x1b[?25h\x1b[0m"
 )
 """What undoes all that a terminal app switches on."""
 

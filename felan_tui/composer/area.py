@@ -10,16 +10,13 @@ from typing import ClassVar, Literal, Protocol
 
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.timer import Timer
 
 from felan_tui.composer.draft import Draft, Folds
-from felan_tui.composer.pastes import PasteGuard, clean_paste, is_large, without_mouse_reports
+from felan_tui.composer.pastes import PasteGuard, clean_paste, is_large
 from felan_tui.text.fields import SafeTextArea
 
 When = Callable[[events.Event], float]
 """When an event came, in seconds of one monotonic clock."""
-
-FLUSH_SECONDS = 0.03
 
 
 def event_time(event: events.Event) -> float:
@@ -59,7 +56,7 @@ class ComposerArea(SafeTextArea):
         Binding("enter", "send", "Send", id="felan.composer.send"),
         # Ctrl+T: every terminal sends it, and neither tmux, the text area nor flow control wants it.
         Binding("ctrl+t", "follow_up", "Queue a follow-up", id="felan.composer.follow_up"),
-        Binding("ctrl+j,shift+enter", "newline", "New line", id="felan.composer.newline"),
+        Binding("ctrl+j,shift+enter,alt+enter", "newline", "New line", id="felan.composer.newline"),
         Binding("tab", "choose", "Complete", id="felan.composer.complete", show=False),
         Binding("escape", "stop_choosing", "Close the list", show=False),
     ]
@@ -69,9 +66,6 @@ class ComposerArea(SafeTextArea):
         self._writer = writer
         self._when = when
         self._guard = PasteGuard()
-        self._burst: list[str] = []
-        self._burst_timer: Timer | None = None
-        self._burst_seen = 0
         self.folds = Folds()
 
     # --- what stands here ---
@@ -79,18 +73,15 @@ class ComposerArea(SafeTextArea):
     @property
     def draft(self) -> Draft:
         """The text and its pastes."""
-        self.flush()
         return self.folds.draft(self.text)
 
     def set_draft(self, draft: Draft) -> None:
         """Show a draft in place of what is there; the cursor goes to its end."""
-        self._burst.clear()
         self.folds.clear()
         self._put(self.folds.adopt(draft))
 
     def put_before(self, draft: Draft) -> None:
         """Show a draft before what is there, on lines of its own."""
-        self.flush()
         present = self.text
         text = self.folds.adopt(draft)
         self._put(f"{text}\n{present}" if present else text)
@@ -112,31 +103,17 @@ class ComposerArea(SafeTextArea):
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
-        self.flush()
         self._guard.pasted(self._when(event))
         self.insert_paste(event.text)
 
     async def _on_key(self, event: events.Key) -> None:
-        writes = "\n" if event.key == "enter" else "\t" if event.key == "tab" else event.character
-        if writes is not None and (event.is_printable or event.key in ("enter", "tab", "ctrl+j")):
-            at = self._when(event)
-            if self._guard.key(at):
-                self._take(event)
-                self._buffer("\n" if event.key == "ctrl+j" else writes)
-                return
-            if event.key == "enter" and self._guard.enter_is_newline(at):
-                self._take(event)
-                self.newline()
-                return
-        self.flush()
-        if event.is_printable:
-            if event.character in ("M", "m"):
-                self.call_next(self._drop_mouse_reports)
-            return
-        if event.key == "shift+\r":  # xterm's modifyOtherKeys; no binding can name it
+        if event.key == "enter" and self._guard.enter_is_newline(self._when(event)):
             self._take(event)
             self.newline()
-        elif (action := self._bound(event.key)) in _OURS:
+            return
+        if event.is_printable:
+            return
+        if (action := self._bound(event.key)) in _OURS:
             self._take(event)
             self._act(action)
         elif event.key == "enter":
@@ -164,42 +141,8 @@ class ComposerArea(SafeTextArea):
 
     def newline(self) -> None:
         """A line end in the place of the selection."""
-        self.flush()
         self.replace("\n", *self.selection, maintain_selection_offset=False)
         self.scroll_cursor_visible()
-
-    # Keys that arrive as fast as no one types are kept and put in together: one edit, and a large one folds.
-
-    def _buffer(self, text: str) -> None:
-        self._burst.append(text)
-        if self._burst_timer is None:
-            self._burst_timer = self.set_interval(FLUSH_SECONDS, self._flush_when_quiet)
-
-    def _flush_when_quiet(self) -> None:
-        if len(self._burst) == self._burst_seen:
-            self.flush()
-        self._burst_seen = len(self._burst)
-
-    def flush(self) -> None:
-        """Put in the text what a burst of keys has brought so far."""
-        if self._burst_timer is not None:
-            self._burst_timer.stop()
-            self._burst_timer = None
-        if not self._burst:
-            return
-        text = "".join(self._burst)
-        self._burst.clear()
-        self._burst_seen = 0
-        self.insert_paste(without_mouse_reports(text))
-        self._drop_mouse_reports()
-
-    def _drop_mouse_reports(self) -> None:
-        row, column = self.cursor_location
-        line = self.document.get_line(row)[:column]
-        start = max(0, column - 512)
-        cleaned = without_mouse_reports(line[start:])
-        if cleaned != line[start:]:
-            self.replace(cleaned, (row, start), (row, column), maintain_selection_offset=False)
 
     # --- actions ---
 

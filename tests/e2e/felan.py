@@ -32,13 +32,16 @@ class Felan(Terminal):
         columns: int = 80,
         rows: int = 24,
         env: Mapping[str, str] | None = None,
+        answers: Mapping[bytes, bytes] | None = None,
     ) -> None:
         self.data = folder / "data"
         self.project = folder / "project"
         self.project.mkdir(parents=True, exist_ok=True)
         argv = list(command) or [COMMAND, "--data-dir", str(self.data), *args]
         environment = {**NEUTRAL, **(env or {})}
-        super().__init__(argv, cwd=str(self.project), columns=columns, rows=rows, env=environment)
+        super().__init__(
+            argv, cwd=str(self.project), columns=columns, rows=rows, env=environment, answers=answers
+        )
 
     # --- looking ---
 
@@ -139,7 +142,7 @@ class Felan(Terminal):
         """The terminal is as it was: its settings, and all that an app switches on is off again."""
         assert self.settings() == self.before
         written = bytes(self.output)
-        for mode in (1000, 1002, 1003, 1004, 1006, 1015, 1049, 2004):
+        for mode in (1000, 1002, 1003, 1004, 1006, 1015, 1049, 2004, 2031):
             on, off = (written.rfind(b"\x1b[?%d%s" % (mode, end)) for end in (b"h", b"l"))
             assert on <= off, f"mode {mode} is still on"
         assert written.rfind(b"\x1b[?25h") >= written.rfind(b"\x1b[?25l"), "the cursor is hidden"

@@ -33,6 +33,7 @@ def test_the_launcher_gives_the_terminal_back_when_the_app_is_killed(tmp_path: P
 
 FAULTS = {
     "a widget": "felan_tui.bars.PointerBar.show_counts",
+    "the input thread": "felan_tui.terminal.driver.Input.timeout",
     "what takes the frames": "felan_tui.session.view.SessionView.take",
     "the opening of the host": "felan_tui.cli.embed.EmbeddedHost.connect",
     "the opening of the session": "felan_tui.session.link.begin",

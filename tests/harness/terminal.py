@@ -14,7 +14,7 @@ from typing import Self
 import pyte
 
 # pyte takes these for text: the keyboard protocol's private forms, and terminal queries.
-_UNKNOWN = re.compile(rb"\x1b\[[<>=][0-9;]*[a-z]|\x1b\[\?[0-9;]*\$p|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+_UNKNOWN = re.compile(rb"\x1b\[[<>=][0-9;]*[a-z]|\x1b\[\?[0-9;]*(?:\$p|u)|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 
 KEYS: dict[str, bytes] = {
     "enter": b"\r",
@@ -44,7 +44,10 @@ class Ended(AssertionError):
 
 
 class Terminal:
-    """``argv`` in a pty of ``columns`` x ``rows``. Everything that waits has a limit and shows the screen."""
+    """``argv`` in a pty of ``columns`` x ``rows``, which answers queries as ``answers`` says.
+
+    Everything that waits has a limit and shows the screen.
+    """
 
     def __init__(
         self,
@@ -54,11 +57,14 @@ class Terminal:
         columns: int = 80,
         rows: int = 24,
         env: Mapping[str, str] | None = None,
+        answers: Mapping[bytes, bytes] | None = None,
     ) -> None:
         self.columns, self.rows = columns, rows
         self.screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self.screen)
         self.output = bytearray()
+        self._answers = dict(answers or {})
+        self._asked = 0
         self._held = b""
         self._text: str | None = None
         self._status: int | None = None
@@ -103,6 +109,7 @@ class Terminal:
             return False
         self._text = None
         self.output += data
+        self._answer()
         data = self._held + data
         cut = data.rfind(b"\x1b")
         self._held = b""
@@ -114,6 +121,17 @@ class Terminal:
             data, self._held = data[:cut], data[cut:]
         self._stream.feed(_UNKNOWN.sub(b"", data))
         return True
+
+    def _answer(self) -> None:
+        """Answer what was asked since, in its order."""
+        asked = sorted(
+            (at, query)
+            for query in self._answers
+            if (at := self.output.find(query, max(0, self._asked - len(query) + 1))) >= 0
+        )
+        self._asked = len(self.output)
+        for _, query in asked:
+            self.send(self._answers[query])
 
     def text(self) -> str:
         """The screen as lines."""
@@ -153,14 +171,22 @@ class Terminal:
 
     # --- doing ---
 
+    def send(self, data: bytes) -> None:
+        """What a terminal sends, as it is."""
+        os.write(self._leader, data)
+
     def write(self, text: str) -> None:
         """Type ``text``."""
-        os.write(self._leader, text.encode())
+        self.send(text.encode())
+
+    def paste(self, text: str | bytes) -> None:
+        """Paste, bracketed as a terminal does it."""
+        self.send(b"\x1b[200~" + (text if isinstance(text, bytes) else text.encode()) + b"\x1b[201~")
 
     def press(self, *keys: str) -> None:
         """Press keys by name, or as they are."""
         for key in keys:
-            os.write(self._leader, KEYS.get(key, key.encode()))
+            self.send(KEYS.get(key, key.encode()))
 
     def resize(self, columns: int, rows: int) -> None:
         """Make the terminal another size."""

@@ -22,10 +22,10 @@ async def test_a_message_is_typed_over_two_lines_and_sent(size: tuple[int, int])
         assert app.composer.is_empty
 
 
-async def test_a_new_line_of_xterm_s_shift_enter() -> None:
+async def test_a_new_line_of_alt_enter() -> None:
     app = Writing()
     async with app.run_test() as pilot:
-        await pilot.press("a", "shift+\r", "b")
+        await pilot.press("a", "alt+enter", "b")
         await pilot.pause()
         assert app.composer.text == "a\nb"
         assert app.said == []

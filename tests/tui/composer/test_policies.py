@@ -7,22 +7,8 @@ from hypothesis import strategies as st
 from felan_tui.composer.commands import MOST, Completion
 from felan_tui.composer.draft import Draft, Folds
 from felan_tui.composer.history import MAX_ENTRIES, History, draft_line, read_draft
-from felan_tui.composer.pastes import BURST_KEYS, PasteGuard, clean_paste, is_large, without_mouse_reports
+from felan_tui.composer.pastes import PasteGuard, clean_paste, is_large
 from tests.tui.text import hostile
-
-
-def test_the_ninth_fast_key_makes_a_burst_and_a_pause_ends_it() -> None:
-    guard = PasteGuard()
-    assert [guard.key(1 + n / 1000) for n in range(BURST_KEYS + 2)] == [False] * BURST_KEYS + [True, True]
-    assert guard.enter_is_newline(1.1)
-    assert not guard.key(1.2)
-    assert not guard.enter_is_newline(1.2)
-
-
-def test_a_held_key_is_no_paste() -> None:
-    guard = PasteGuard()
-    assert not any(guard.key(n * 0.03) for n in range(100))
-    assert not guard.enter_is_newline(3.0)
 
 
 def test_an_earlier_time_does_not_shorten_the_wait() -> None:
@@ -30,6 +16,7 @@ def test_an_earlier_time_does_not_shorten_the_wait() -> None:
     guard.pasted(5.0)
     guard.pasted(4.0)
     assert guard.enter_is_newline(5.1)
+    assert not guard.enter_is_newline(5.2)
 
 
 @given(st.text())
@@ -49,13 +36,6 @@ def test_cleaning_keeps_every_plain_character(text: str) -> None:
 )
 def test_large_is_by_size_lines_or_a_line(text: str, large: bool) -> None:
     assert is_large(text) == large
-
-
-@pytest.mark.parametrize("report", ["^[<32;NaN;NaNM", "[<0;NaN;NaNm", "^[<35;12;NaNM"])
-def test_a_mouse_report_goes_and_nothing_else(report: str) -> None:
-    assert without_mouse_reports(f"a{report}b{report}") == "ab"
-    for text in ("NaN M", "[<NaN>]", "a[<1;2;3M", "x^2"):
-        assert without_mouse_reports(text) == text
 
 
 words = st.text(alphabet="ab \n[]#1pasted", max_size=60)

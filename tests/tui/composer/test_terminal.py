@@ -32,14 +32,15 @@ def after_the_paste(terminal: Terminal) -> None:
         (b"\x1b[200~evil\x1b[201~ rest of it\r", "evil rest of it\n"),
         (b"git status\rgit push --force\r", "git status\ngit push --force\n"),
         (b"a\x1b[<32;NaN;NaNMb", "ab"),
-        (b"a\x1b[13;2ub\x1b[27;2;13~c\nd", "a\nb\nc\nd"),
+        (b"a\x1b[13;2ub\x1b[27;2;13~c\nd\x1b\re", "a\nb\nc\nd\ne"),
+        (b"caf\xe9\xff au lait", "caf\ufffd\ufffd au lait"),
     ],
-    ids=["bracketed", "an end inside", "unbracketed", "mouse", "new lines"],
+    ids=["bracketed", "an end inside", "unbracketed", "mouse", "new lines", "no UTF-8"],
 )
 def test_bytes_become_text_and_a_later_enter_sends_all_of_it(
     terminal: Terminal, sent: bytes, text: str
 ) -> None:
-    terminal.write(sent.decode())
+    terminal.send(sent)
     last = text.split("\n")[-1] or text.split("\n")[0]
     terminal.see(last)
     assert "Submitted" not in terminal.text()

@@ -1,6 +1,4 @@
-"""Pastes and bursts of keys: they never submit, never lose text, and a large one folds."""
-
-import time
+"""Pastes: they never submit, never lose text, and a large one folds."""
 
 import pytest
 from textual import events
@@ -39,53 +37,6 @@ async def test_an_enter_right_behind_a_paste_is_a_new_line_and_a_later_one_sends
         assert app.heard() == [("Submitted", "rm -rf x\n")]
 
 
-async def test_what_follows_the_end_of_a_paste_inside_of_it_does_not_submit() -> None:
-    app = Writing()
-    async with app.run_test() as pilot:
-        start = time.monotonic()
-        event = events.Paste("echo")
-        event.time = start
-        app.post_message(event)
-        type_at(app, " hi\r", start + 0.001, 0.0001)
-        await pilot.pause()
-        assert app.said == []
-        assert app.composer.text == "echo hi\n"
-
-
-@pytest.mark.parametrize("end", ["\r", "\n"])
-async def test_an_unbracketed_paste_is_text_with_its_line_ends_and_tabs(end: str) -> None:
-    app = Writing()
-    lines = ["make -C build all", "\tcd x", "git push --force", ""]
-    async with app.run_test() as pilot:
-        type_at(app, end.join(lines), 100.0, 0.0002)
-        await pilot.pause()
-        assert app.said == []
-        assert app.composer.text == "\n".join(lines)
-        assert app.focused is app.composer.area
-
-
-async def test_a_large_unbracketed_paste_folds_and_costs_one_edit() -> None:
-    app = Writing()
-    text = "x = 1\n" * 500
-    async with app.run_test() as pilot:
-        type_at(app, text, 100.0, 0.0001)
-        await pilot.pause()
-        assert app.composer.text == text
-        assert app.composer.area.text.count("\n") <= 2
-        assert "[pasted 4" in app.composer.area.text
-
-
-async def test_a_burst_shows_by_itself_a_moment_later() -> None:
-    app = Writing()
-    async with app.run_test() as pilot:
-        type_at(app, "a whole sentence at once", 100.0, 0.0001)
-        for _ in range(100):
-            await pilot.pause(0.02)
-            if "a whole sentence at once" in shown(app):
-                break
-        assert "a whole sentence at once" in shown(app)
-
-
 async def test_fast_typing_is_typing() -> None:
     app = Writing()
     async with app.run_test() as pilot:
@@ -93,17 +44,6 @@ async def test_fast_typing_is_typing() -> None:
         type_at(app, "\r", at + TYPED, TYPED)
         await pilot.pause()
         assert app.heard() == [("Submitted", "run all the tests")]
-
-
-async def test_mouse_reports_typed_as_keys_are_dropped() -> None:
-    app = Writing()
-    async with app.run_test() as pilot:
-        at = type_at(app, "ab", 100.0, TYPED)
-        at = type_at(app, "^[<32;NaN;NaNM" * 3, at + TYPED, 0.0002)
-        at = type_at(app, "c", at + TYPED, TYPED)
-        at = type_at(app, "^[<0;NaN;NaNm", at + TYPED, TYPED)
-        await pilot.pause()
-        assert app.composer.text == "abc"
 
 
 async def test_a_megabyte_is_pasted_folded_and_sent_whole() -> None:

@@ -25,7 +25,6 @@ from felan_core.protocol.interactions import (
 )
 from felan_tui.app import FelanApp
 from felan_tui.composer import Composer
-from felan_tui.composer.pastes import BURST_SECONDS
 from felan_tui.session.start import Start
 from felan_tui.session.transcript import SessionTranscript
 from tests.core.host.rig import Puppet, Stagehand, open_rig
@@ -130,7 +129,6 @@ class Stage:
         """Type into whatever has the focus."""
         for character in text:
             await self.pilot.press("space" if character == " " else character)
-            await asyncio.sleep(BURST_SECONDS)  # as a person does: faster keys are a paste
 
     async def say(self, text: str) -> None:
         """Put a message into the composer and send it."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from felan_tui.driver import Outlet
+from felan_tui.terminal.outlet import Outlet
 
 
 class Gone(io.StringIO):
