@@ -20,6 +20,7 @@ from felan_tui.cards.whole import WholeSubject
 from felan_tui.elements.area import ElementArea
 from felan_tui.elements.messages import ActionChosen
 from felan_tui.gallery_samples import ELEMENTS, INTERACTIONS
+from felan_tui.text.output import print_out
 from felan_tui.text.safe import safe_line
 
 SAMPLES = [*INTERACTIONS, *ELEMENTS]
@@ -102,7 +103,7 @@ class Gallery(App[None]):
 def main(arguments: list[str]) -> int:
     """Run the gallery. 0 after it was looked at, 2 when the name is none of its."""
     if arguments == ["--list"]:
-        print("\n".join(SAMPLES))
+        print_out("\n".join(SAMPLES))
         return 0
     if len(arguments) != 1 or arguments[0] not in SAMPLES:
         print("usage: python -m felan_tui.gallery NAME | --list", file=sys.stderr)

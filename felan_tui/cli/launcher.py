@@ -7,7 +7,6 @@ on to the app; a stop of the app (Ctrl+Z) stops the launcher too, since the shel
 
 import os
 import signal
-import sys
 import termios
 from collections.abc import Callable
 from types import FrameType
@@ -43,7 +42,7 @@ class Terminal:
         signal.signal(signal.SIGTTOU, signal.SIG_IGN)
         try:
             if screen:
-                os.write(1 if os.isatty(1) else self._descriptor, RESTORE)
+                os.write(1 if os.isatty(1) else self._descriptor, RESTORE)  # house: a constant of ours
             termios.tcsetattr(self._descriptor, termios.TCSANOW, self._settings)
         except (termios.error, OSError):
             pass  # the terminal is gone
@@ -85,9 +84,9 @@ def _guard(child: int, terminal: Terminal) -> int:
             number = os.WTERMSIG(status)
             terminal.restore(screen=True)
             name = signal.Signals(number).name
-            message = f"felan was ended by {name}. `felan -c` brings the session back.\n"
-            sys.stderr.write(message)
-            sys.stderr.flush()
+            from felan_tui.text.output import print_error
+
+            print_error(f"felan was ended by {name}. `felan -c` brings the session back.")
             return 128 + number
         terminal.restore(screen=False)
         return os.WEXITSTATUS(status)

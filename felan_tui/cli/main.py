@@ -12,6 +12,7 @@ if sys.argv[1:3] in (["pointer", "hook"], ["pointer", "publish"]):
 
 from collections.abc import Callable
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -19,6 +20,7 @@ import click
 
 from felan_core import __version__
 from felan_tui.cli import exits
+from felan_tui.text.output import print_error
 
 FURTHER = {"pointer": "felan_tui.cli.pointer", "protocol": "felan_tui.cli.protocol"}
 """Command groups of other modules, each loaded when it is called or listed: name → module."""
@@ -154,8 +156,16 @@ def main() -> None:
     except click.Abort:
         sys.exit(exits.SIGNALLED + 2)
     except click.ClickException as error:
-        error.show()
+        said = StringIO()
+        error.show(said)  # it repeats what was typed
+        print_error(said.getvalue())
         sys.exit(error.exit_code)
+    except Exception as error:
+        # Before there is a data folder to put a report into.
+        from traceback import format_exception
+
+        print_error("felan ended by a fault of its own:\n" + "".join(format_exception(error)))
+        sys.exit(exits.CRASH)
 
 
 if __name__ == "__main__":

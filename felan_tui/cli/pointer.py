@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import click
 
 from felan_tui.cli import exits
+from felan_tui.text.output import print_error, print_out
 
 if TYPE_CHECKING:
     from felan_core.pointer.install.plan import Plan
@@ -97,9 +98,9 @@ def list_(state_root: str | None, as_json: bool) -> None:
         from felan_tui.cli.pointer_text import line
 
         for one in () if as_json else found:
-            click.echo(line(one))
+            print_out(line(one))
         if not found and not as_json:
-            click.echo("No session has a task pointer yet.", err=True)
+            print_error("No session has a task pointer yet.")
 
 
 @pointer.command()
@@ -118,7 +119,7 @@ def watch(session: str | None, state_root: str | None, as_json: bool) -> None:
         if session is not None and not is_session_id(session):
             raise click.UsageError("SESSION is no session id.")
         for one in follow(Watcher(_store(state_root), session)):
-            click.echo(as_text(members(one)) if as_json else line(one))
+            print_out(as_text(members(one)) if as_json else line(one))
             sys.stdout.flush()
 
 
@@ -128,7 +129,7 @@ def schema(which: str) -> None:
     """Print a JSON Schema (draft 2020-12)."""
     from felan_core.pointer.schema import SCHEMA_NAMES, schema_text
 
-    click.echo(schema_text(next(name for name in SCHEMA_NAMES if name == which)), nl=False)
+    print_out(schema_text(next(name for name in SCHEMA_NAMES if name == which)), end="")
 
 
 @pointer.command()
@@ -180,19 +181,19 @@ def migrate(
         else:
             did = "put back" if rollback is not None else "migrated"
             for one in outcomes:
-                click.echo(
+                print_out(
                     f"{did if one.done else 'left alone'}: {clean(one.path)} {clean(one.reason)}".rstrip()
                 )
             for one in planned if not applies else ():
-                click.echo(f"would migrate: {clean(one.path)}")
+                print_out(f"would migrate: {clean(one.path)}")
             for one in left:
-                click.echo(f"left alone: {clean(one.path)} {clean(one.reason)}")
+                print_out(f"left alone: {clean(one.path)} {clean(one.reason)}")
             if planned and not applies:
-                click.echo("Nothing was written; --apply does it.")
+                print_out("Nothing was written; --apply does it.")
             elif manifest is not None and rollback is None:
-                click.echo(f"Back again: felan pointer migrate --rollback {clean(manifest)}")
+                print_out(f"Back again: felan pointer migrate --rollback {clean(manifest)}")
             elif not outcomes and not planned:
-                click.echo("There is nothing to migrate.")
+                print_out("There is nothing to migrate.")
         if any(not one.done for one in outcomes):
             sys.exit(REFUSED)
 
@@ -227,7 +228,7 @@ def install(
             if as_json:
                 _json({"restored": path, "backup": before})
             else:
-                click.echo(f"Restored {clean(path)}; what stood there is in {clean(before)}")
+                print_out(f"Restored {clean(path)}; what stood there is in {clean(before)}")
             return
         if name is None:
             raise click.UsageError("--agent is missing: claude-code or codex.")
@@ -275,18 +276,18 @@ def _carry_out(plan: "Plan", applies: bool, as_json: bool) -> None:
         )
         return
     if not plan.changes:
-        click.echo(f"{clean(plan.path)}: nothing to change.")
+        print_out(f"{clean(plan.path)}: nothing to change.")
         return
-    click.echo(clean_lines(plan.diff()), nl=False)
+    print_out(clean_lines(plan.diff()), end="")
     for script in plan.scripts:
-        click.echo(f"{'Wrote' if does else 'Would write'} {clean(script)}")
+        print_out(f"{'Wrote' if does else 'Would write'} {clean(script)}")
     if not does:
-        click.echo("Nothing was written; --apply does it.")
+        print_out("Nothing was written; --apply does it.")
         return
     for note in plan.notes:
-        click.echo(note)
+        print_out(note)
     if backup is not None:
-        click.echo(f"Back again: felan pointer install --rollback {clean(backup)}")
+        print_out(f"Back again: felan pointer install --rollback {clean(backup)}")
 
 
 @pointer.command()
@@ -314,7 +315,7 @@ def doctor(name: str | None, home: str | None, state_root: str | None, as_json: 
         if as_json:
             _json([{**asdict(one), "healthy": one.healthy} for one in reports])
         for one in () if as_json else reports:
-            click.echo("\n".join(report_lines(one, AGENTS[one.agent].title)))
+            print_out("\n".join(report_lines(one, AGENTS[one.agent].title)))
         # An agent that nothing was installed in is as it should be, unless it was asked for.
         if any(one.problems or (name is not None and not one.installed) for one in reports):
             sys.exit(UNHEALTHY)
@@ -349,13 +350,13 @@ def _show(one: Any, as_json: bool) -> None:
     if as_json:
         _json(members(one))
     else:
-        click.echo(whole(one))
+        print_out(whole(one))
 
 
 def _json(value: object) -> None:
     from json import dumps
 
-    click.echo(dumps(value))
+    print_out(dumps(value))
 
 
 def _fail(as_json: bool, status: int, code: str, message: str, **more: str | None) -> NoReturn:
@@ -365,7 +366,7 @@ def _fail(as_json: bool, status: int, code: str, message: str, **more: str | Non
         _json({"ok": False, "code": code, "message": message, **more})
     else:
         where = ", ".join(value for value in more.values() if value)
-        click.echo(clean(f"felan pointer: {where + ': ' if where else ''}{message}"), err=True)
+        print_error(clean(f"felan pointer: {where + ': ' if where else ''}{message}"))
     sys.exit(status)
 
 

@@ -4,11 +4,11 @@ was recorded.
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
 from felan_tui.cli import exits
+from felan_tui.text.output import print_json, print_out
 
 
 @click.group()
@@ -28,10 +28,10 @@ def schema(name: str | None, listed: bool) -> None:
     from felan_core.protocol import schemas
 
     if listed:
-        click.echo("\n".join([*schemas.schema_names(), *schemas.operation_names()]))
+        print_out("\n".join([*schemas.schema_names(), *schemas.operation_names()]))
         return
     if name is None:
-        _print_json(schemas.all_schemas())
+        print_json(schemas.all_schemas())
         return
     try:
         found = schemas.json_schema(name)
@@ -43,7 +43,7 @@ def schema(name: str | None, listed: bool) -> None:
         raise click.UsageError(
             f"there is no shape {name[:64]!r}{meant}; felan protocol schema --list has them all."
         ) from None
-    _print_json(found)
+    print_json(found)
 
 
 @protocol.command()
@@ -73,11 +73,11 @@ def check(file: Path, as_json: bool) -> None:
     except OSError as error:
         raise click.UsageError(f"{shown}: {error.strerror or error}") from None
     if as_json:
-        _print_json({"file": name, **recording.report()})
+        print_json({"file": name, **recording.report()})
     else:
         for problem in recording.problems:
-            click.echo(f"{shown}:{problem.line}: {problem.code}: {safe_line(problem.message)}")
-        click.echo(recording.summary())
+            print_out(f"{shown}:{problem.line}: {problem.code}: {safe_line(problem.message)}")
+        print_out(recording.summary())
     sys.exit(exits.CRASH if recording.problems else exits.OK)
 
 
@@ -104,7 +104,7 @@ def catalog(as_json: bool) -> None:
         for row in OPERATION_CATALOG.values()
     ]
     if as_json:
-        _print_json(rows)
+        print_json(rows)
         return
     table = [("op", "scope", "mutates", "durability", "clients", "params", "result")] + [
         (
@@ -120,10 +120,4 @@ def catalog(as_json: bool) -> None:
     ]
     widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
     for line in table:
-        click.echo("  ".join(pad(cell, width) for cell, width in zip(line, widths, strict=True)).rstrip())
-
-
-def _print_json(value: Any) -> None:
-    import json  # felan without a command never needs it
-
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+        print_out("  ".join(pad(cell, width) for cell, width in zip(line, widths, strict=True)).rstrip())

@@ -16,6 +16,7 @@ from felan_tui.cli.embed import EmbeddedHost, Folders, claim
 from felan_tui.session.crash import report
 from felan_tui.session.errors import HostUnavailable
 from felan_tui.session.start import Start
+from felan_tui.text.output import print_error
 
 
 def run(
@@ -94,9 +95,17 @@ def terminal_name() -> str:
 
 
 def _say(code: int, message: str) -> int:
-    sys.stderr.write(message.rstrip("\n") + "\n")
-    sys.stderr.flush()
+    print_error(message)
     return code
+
+
+class SafeFormatter(logging.Formatter):
+    """A log is read in a terminal: what an agent or a file name brought into a record is made harmless."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        from felan_tui.text.safe import safe
+
+        return safe(super().format(record))
 
 
 @contextmanager
@@ -114,7 +123,9 @@ def _own_screen(log: Path) -> Generator[None]:
     kept, drawn = os.dup(2), sys.__stderr__
     os.dup2(target, 2)
     os.close(target)
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(SafeFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     terminal = open(os.dup(1), "w", encoding="utf-8", errors="replace")  # noqa: SIM115 closed below
     sys.__stderr__ = terminal  # pyright: ignore[reportConstantRedefinition, reportAttributeAccessIssue] Textual's hold
     try:

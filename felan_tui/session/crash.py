@@ -13,7 +13,10 @@ def report(error: BaseException, folder: Path) -> str:
 
     Where the file cannot be written, the words hold the report itself. The caller makes them safe.
     """
-    text = "".join(traceback.format_exception(error))
+    from felan_tui.text.safe import safe
+
+    # A person looks at it in a terminal, and an exception may repeat what an agent sent.
+    text = safe("".join(traceback.format_exception(error)))
     stem = f"crash-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     path = folder / f"{stem}.txt"
     try:

@@ -1,3 +1,4 @@
+import os
 import re
 import sqlite3
 import subprocess
@@ -109,6 +110,39 @@ def test_a_size_that_the_environment_says_is_not_believed(tmp_path: Path) -> Non
     with Felan(tmp_path, columns=100, rows=30, env={"COLUMNS": "60", "LINES": "10"}) as felan:
         felan.see("\n" + " " * 14 + "╭─ felan ", "later.")  # in the middle of all hundred columns
         assert felan.quit() == 0
+
+
+EVIL = "repo\x1b]52;c;cm0gLXJmIH4=\x07\x1b[2Jx"
+
+
+@pytest.mark.parametrize("args", [("-c",), ("nope\x1b[2J",), ("demo", "\x1b]52;c;eA==\x07")])
+def test_a_name_that_a_terminal_would_follow_is_harmless_at_the_end(
+    tmp_path: Path, args: tuple[str, ...]
+) -> None:
+    with Felan(tmp_path / EVIL, *args) as felan:
+        assert felan.ended(WAIT) in (exits.USAGE, exits.NOT_FOUND)
+        written = bytes(felan.output)
+        assert b"\x1b]52" not in written
+        # The screen itself may clear the terminal while it is up; what comes after it may not.
+        assert b"\x1b[2J" not in written.rpartition(b"\x1b[?1049l")[2]
+        assert felan.said_at_last().strip()
+
+
+def test_a_log_that_is_a_pipe_is_named_and_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    os.mkfifo(tmp_path / "data" / "felan.log")
+    code, said = _refused(tmp_path)
+    assert code == exits.UNWRITABLE and "felan.log is not a plain file" in said
+
+
+@pytest.mark.parametrize("rights", [0o777, 0o775])
+def test_a_data_folder_that_others_can_write_is_named_and_left(tmp_path: Path, rights: int) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    data.chmod(rights)
+    code, said = _refused(tmp_path)
+    assert code == exits.UNWRITABLE and str(data) in said and "chmod go-w" in said
+    assert data.stat().st_mode & 0o7777 == rights and not list(data.iterdir())
 
 
 ESCAPES = (b"\x1b]52", b"\x1b]0;", b"\x1b]8;", b"\x1b[2J", b"\x1b[31m", b"\x1b[6n", b"\x1b[c", b"\x1bP")

@@ -126,6 +126,60 @@ def core_does_not_print(file: SourceFile) -> Iterator[Finding]:
         yield from (at(c, "the core never prints") for c in calls(file) if ast.unparse(c.func) == "print")
 
 
+# --- the terminal gets safe text alone ---
+
+_STREAMS = {"stdout", "stderr", "__stdout__", "__stderr__"}
+
+
+def terminal_gets_safe_text(file: SourceFile) -> Iterator[Finding]:
+    """Names, errors and caught exceptions reach the terminal through `print_out` and `print_error` alone."""
+    if not file.is_python or not file.under(*PRODUCT) or file.under(SAFE_TEXT):
+        return
+    advice = f"writes to the terminal: use {SAFE_TEXT}/output.py"
+    for call in calls(file):
+        match call.func:
+            case ast.Name(id="print") | ast.Attribute(attr="echo" | "secho" | "echo_via_pager"):
+                raw = call.args
+            case ast.Attribute(attr="write" | "writelines", value=stream) if _is_terminal(stream):
+                raw = call.args
+            case ast.Attribute(attr="write", value=ast.Name(id="os")):
+                raw = call.args[1:] if _may_be_terminal(call.args[0]) else []
+            case ast.Attribute(attr="exit", value=ast.Name(id="sys")) | ast.Name(id="SystemExit" | "exit"):
+                raw = [one for one in call.args if is_string(one)]
+            case ast.Attribute(attr="print_exc" | "print_exception" | "print_stack" | "print_tb"):
+                yield at(call, f"{called(call)}() {advice}")
+                continue
+            case _:
+                continue
+        if any(not _is_literal(one) for one in raw):
+            yield at(call, f"{ast.unparse(call.func)}() of text that is not a literal {advice}")
+
+
+def _is_terminal(node: ast.expr) -> bool:
+    match node:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name in _STREAMS or (name == "buffer" and _is_terminal(getattr(node, "value", node)))
+        case _:
+            return False
+
+
+def _may_be_terminal(node: ast.expr) -> bool:
+    """A descriptor that is 1 or 2, as far as the syntax tells."""
+    return any(isinstance(one, ast.Constant) and one.value in (1, 2) for one in ast.walk(node))
+
+
+def _is_literal(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant():
+            return True
+        case ast.BinOp(left=left, right=right):
+            return _is_literal(left) and _is_literal(right)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _is_literal(body) and _is_literal(orelse)
+        case _:
+            return False
+
+
 # --- untrusted text is never markup ---
 
 # Widgets of Textual that draw no text of ours or draw it literally. Everything else takes strings as markup,
@@ -347,6 +401,7 @@ RULES: tuple[Rule, ...] = (
     nothing_is_marked_unfinished,
     product_does_not_know_it_is_tested,
     core_does_not_print,
+    terminal_gets_safe_text,
     widgets_are_the_safe_ones,
     notices_are_not_markup,
     markup_is_never_parsed,
