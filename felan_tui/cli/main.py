@@ -20,7 +20,6 @@ import click
 
 from felan_core import __version__
 from felan_tui.cli import exits
-from felan_tui.text.output import print_error
 
 FURTHER = {"pointer": "felan_tui.cli.pointer", "protocol": "felan_tui.cli.protocol"}
 """Command groups of other modules, each loaded when it is called or listed: name → module."""
@@ -147,6 +146,12 @@ def _interactive(
     sys.exit(launch(app))
 
 
+def _complain(message: str) -> None:
+    from felan_tui.text.output import print_error
+
+    print_error(message)
+
+
 def main() -> None:
     """The entry point of the installed command."""
     try:
@@ -158,13 +163,13 @@ def main() -> None:
     except click.ClickException as error:
         said = StringIO()
         error.show(said)  # it repeats what was typed
-        print_error(said.getvalue())
+        _complain(said.getvalue())
         sys.exit(error.exit_code)
     except Exception as error:
         # Before there is a data folder to put a report into.
         from traceback import format_exception
 
-        print_error("felan ended by a fault of its own:\n" + "".join(format_exception(error)))
+        _complain("felan ended by a fault of its own:\n" + "".join(format_exception(error)))
         sys.exit(exits.CRASH)
 
 
