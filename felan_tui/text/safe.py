@@ -121,10 +121,10 @@ def _expand_tabs(line: str, column: int, tab: int) -> str:
 
 def safe(text: str, *, tab: int = TAB) -> str:
     """`text` as harmless lines: only printable characters and `\\n`; tabs become spaces up to the next
-    stop.
+    stop, or stay with `tab=0`, for a caller that expands them itself.
     """
     text = _clean(text)
-    if "\t" not in text:
+    if not tab or "\t" not in text:
         return text
     if text.isascii():
         return text.expandtabs(tab)
@@ -136,6 +136,18 @@ def safe_line(text: str, *, mark: str = " ") -> str:
     go.
     """
     return safe(text).strip("\n").replace("\n", mark)
+
+
+def original(text: str) -> str:
+    """`text` for the clipboard: as it came, tabs, line ends and invisible characters too, without escape
+    sequences and control characters, which a program that it is pasted into could obey.
+    """
+    if _INTRODUCER.search(text):
+        text = _ESCAPE.sub("", text)
+    return _SURROGATE.sub("\ufffd", _UNPASTEABLE.sub("", text))
+
+
+_UNPASTEABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def _show(match: re.Match[str]) -> str:
@@ -248,8 +260,8 @@ class SafeStream:
         return text
 
     def _expand(self, text: str) -> str:
-        if not text:
-            return ""
+        if not text or not self._tab:
+            return text
         lines = text.split("\n")
         if "\t" in text:
             column = cell_len(self._line)

@@ -13,11 +13,11 @@ from rich.segment import Segment
 from rich.style import Style
 
 from felan_tui.text.cells import cell_len, cut, pad
-from felan_tui.text.safe import safe, safe_line
+from felan_tui.text.safe import original, safe, safe_line
 from felan_tui.text.spans import span
 from felan_tui.transcript.look import Look, State
 from felan_tui.transcript.markdown import markdown_rows
-from felan_tui.transcript.rows import Row, cut_row, indent, wrap_text
+from felan_tui.transcript.rows import PROSE, Row, cut_row, indent, wrap_text
 
 HEAVY = 16_000
 """Characters from which a Markdown text is drawn in a thread, behind a draft of plain text."""
@@ -68,7 +68,9 @@ class Block(Protocol):
         ...
 
     def plain_text(self) -> str:
-        """Its text to copy, without decoration, safe."""
+        """Its text to copy: as it came, tabs and all, without decoration and control characters
+        (`felan_tui.text.safe.original`).
+        """
         ...
 
 
@@ -84,8 +86,8 @@ MAX_DETAILS = 20_000
 def capped(text: str, limit: int = MAX_DETAILS) -> str:
     """A safe text, cut with a word about it when it is too long to show."""
     if len(text) <= limit:
-        return safe(text).strip("\n")
-    return f"{safe(text[:limit])}\n… {len(text) - limit:,} more characters"
+        return safe(text, tab=0).strip("\n")
+    return f"{safe(text[:limit], tab=0)}\n… {len(text) - limit:,} more characters"
 
 
 class BaseBlock:
@@ -143,7 +145,7 @@ class UserBlock(BaseBlock):
         return self.rows(width, look, expanded=False)
 
     def rows(self, width: int, look: Look, *, expanded: bool) -> list[Row]:
-        text = safe(self.text).strip("\n")
+        text = safe(self.text, tab=0).strip("\n")
         left_out = 0
         if self.folds and not expanded:
             lines = text.split("\n")
@@ -168,7 +170,7 @@ class UserBlock(BaseBlock):
         return height if expanded or not self.folds else min(height, MAX_SAID)
 
     def plain_text(self) -> str:
-        return safe(self.text)
+        return original(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +188,7 @@ class MarkdownBlock(BaseBlock):
         return self._ended(markdown_rows(self.text, width, look), look)
 
     def draft(self, width: int, look: Look, *, expanded: bool) -> list[Row]:
-        return self._ended(wrap_text(safe(self.text).strip("\n"), look.text, width), look)
+        return self._ended(wrap_text(safe(self.text, tab=0).strip("\n"), look.text, min(width, PROSE)), look)
 
     def _ended(self, rows: list[Row], look: Look) -> list[Row]:
         if self.incomplete:
@@ -198,14 +200,7 @@ class MarkdownBlock(BaseBlock):
         return text_height(self.text, width)
 
     def plain_text(self) -> str:
-        return safe(self.text)
-
-    def code_blocks(self) -> list[str]:
-        """The code in the message's fences, in order."""
-        from felan_tui.transcript.markdown import parser
-
-        tokens = parser().parse(safe(self.text))
-        return [token.content for token in tokens if token.type == "fence"]
+        return original(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +230,9 @@ class ThinkingBlock(BaseBlock):
         if not open_:
             return [head]
         bar = [Segment(look.glyphs.bar + " ", look.bar)]
-        body = wrap_text(safe(self.text).strip("\n"), look.muted + _ITALIC, max(8, width - 2))
+        body = wrap_text(
+            safe(self.text, tab=0).strip("\n"), look.muted + _ITALIC, max(8, min(width, PROSE) - 2)
+        )
         return [head, *indent(body, bar, bar)]
 
     def draft(self, width: int, look: Look, *, expanded: bool) -> list[Row]:
@@ -245,7 +242,7 @@ class ThinkingBlock(BaseBlock):
         return 1 + text_height(self.text, width - 2) if expanded else 1
 
     def plain_text(self) -> str:
-        return safe(self.text)
+        return original(self.text)
 
 
 def thinking_row(seconds: float | None, running: bool, expanded: bool, look: Look, width: int) -> Row:
@@ -310,7 +307,7 @@ class NoticeBlock(BaseBlock):
         return height + (text_height(self.details, width - 2) if expanded and self.folds else 0)
 
     def plain_text(self) -> str:
-        return safe("\n".join(part for part in (self.title, self.text, self.details) if part))
+        return original("\n".join(part for part in (self.title, self.text, self.details) if part))
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,4 +354,4 @@ class OutcomeBlock(BaseBlock):
         return 1 + text_height(self.details, width - 2) if expanded and self.folds else 1
 
     def plain_text(self) -> str:
-        return safe("\n".join(part for part in (self.text, self.details) if part))
+        return original("\n".join(part for part in (self.text, self.details) if part))

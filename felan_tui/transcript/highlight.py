@@ -5,6 +5,7 @@ language that pygments does not know is drawn in one style. pygments runs regula
 text, so the bounds are also what keeps hostile code from holding the screen up.
 """
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -67,9 +68,9 @@ def _kind(token_type: str) -> str | None:
 
 
 def language_of(info: str) -> str:
-    """The language of a fence's info string (```` ```python title=x ````)."""
-    words = info.split(maxsplit=1)
-    return words[0].lower().strip("{}.") if words else ""
+    """The language of a fence's info string (```` ```python title=x ````, ```` ```js:src/main.js ````)."""
+    words = re.match(r"[{.]*([^\s:{},]*)", info)
+    return words[1].lower() if words else ""
 
 
 def highlight(code: str, language: str, look: Look, *, limit: int = MAX_CODE) -> list[Row]:

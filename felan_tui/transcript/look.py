@@ -65,7 +65,7 @@ ASCII = Glyphs(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Look:
-    """Styles by meaning. A decoration (`bar`, `pad`) is told from text by identity, so that a copy leaves
+    """Styles by meaning. A decoration (`bar`, `pad`, `label`) is known by its identity, so that a copy leaves
     it out.
     """
 
@@ -86,6 +86,7 @@ class Look:
     removed: Style
     bar: Style
     pad: Style
+    label: Style
     cursor: Style
     syntax: Mapping[str, Style]
     glyphs: Glyphs
@@ -105,7 +106,7 @@ class Look:
 
     def is_decoration(self, style: Style | None) -> bool:
         """Whether what is drawn in this style is no part of the text."""
-        return style is self.bar or style is self.pad
+        return style is self.bar or style is self.pad or style is self.label
 
 
 def look_from_theme(variables: Mapping[str, str], *, unicode: bool = True) -> Look:
@@ -183,6 +184,7 @@ def look_from_theme(variables: Mapping[str, str], *, unicode: bool = True) -> Lo
         removed=ink("text-error", "error"),
         bar=mixed("foreground-disabled", 0.4),
         pad=Style.from_color(None, panel.rich_color if panel else None),
+        label=muted + Style.from_color(None, panel.rich_color if panel else None) + Style(italic=True),
         cursor=ink("text-accent", "accent", bold=True),
         syntax={
             "keyword": ink("text-primary", "primary", on=panel),

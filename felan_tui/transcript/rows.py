@@ -2,17 +2,102 @@
 
 A `Row` is a list of rich segments, a tenth of the weight of a Textual `Strip`; strips are made for what is
 visible (`strip_of`). The texts in rows are safe already.
+
+A row knows what a copy of it is: a segment whose style has a source (`source_of`) is drawn as one text and
+copied as another, as a tab is; and a row that goes on in the next one ends in a segment without text whose
+source is the space between them (`goes_on`).
 """
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
 from felan_tui.text.cells import cell_len, cut, fold_spans, wrap_spans
+from felan_tui.text.safe import TAB
 
 Row = list[Segment]
+
+PROSE = 100
+"""Columns that running text takes at most; longer lines are hard to read."""
+
+CARD = 120
+"""Columns that cards and lists take at most. Code and tables may be as wide as the view."""
+
+
+# --- what is copied ---
+
+
+@lru_cache(maxsize=256)
+def _sourced(style: Style | None, source: str) -> Style:
+    return (style or Style()) + Style(meta={"source": source})
+
+
+def drawn_as(text: str, source: str, style: Style | None) -> Segment:
+    """A text that stands for another in what is copied."""
+    return Segment(text, _sourced(style, source))
+
+
+def source_of(segment: Segment) -> str:
+    """What is copied for a segment: its source, or its text."""
+    style = segment.style
+    if style is None or not style._meta:  # pyright: ignore[reportPrivateUsage] `meta` unpickles each time
+        return segment.text
+    return str(style.meta.get("source", segment.text))
+
+
+def source_between(runs: Iterable[Segment], start: int, end: int) -> str:
+    """What is copied for the characters from start to end; for a part of a text that is drawn for another
+    one, all of that.
+    """
+    kept: list[str] = []
+    at = 0
+    for run in runs:
+        if at >= end:
+            break
+        after = at + len(run.text)
+        if after > start:
+            source = source_of(run)
+            kept.append(source[max(0, start - at) : end - at] if source is run.text else source)
+        at = after
+    return "".join(kept)
+
+
+def _joint(runs: Iterable[Segment], start: int, end: int) -> Segment:
+    """The end of a row that goes on in the next, with the characters of the runs from start to end between
+    them, which are drawn nowhere.
+    """
+    return drawn_as("", source_between(runs, start, end), None)
+
+
+def goes_on(row: Row) -> bool:
+    """Whether the next row is the rest of this one, wrapped."""
+    return any(not text and style is not None and bool(style._meta) for text, style, _ in row)  # pyright: ignore[reportPrivateUsage]
+
+
+def expand_tabs(runs: Sequence[Segment], tab: int = TAB) -> list[Segment]:
+    """The runs of one line with its tabs as spaces up to the next stop, each copied as a tab."""
+    if not any("\t" in run.text for run in runs):
+        return list(runs)
+    expanded: list[Segment] = []
+    column = 0
+    for text, style, _ in runs:
+        first, *rest = text.split("\t")
+        if first:
+            expanded.append(Segment(first, style))
+            column += cell_len(first)
+        for piece in rest:
+            cells = tab - column % tab
+            expanded.append(drawn_as(" " * cells, "\t", style))
+            if piece:
+                expanded.append(Segment(piece, style))
+            column += cells + cell_len(piece)
+    return expanded
+
+
+# --- rows ---
 
 
 def row_text(row: Row) -> str:
@@ -27,7 +112,7 @@ def row_cells(row: Row) -> int:
 
 def strip_of(row: Row) -> Strip:
     """The row as Textual draws it."""
-    return Strip(row, row_cells(row))
+    return Strip([segment for segment in row if segment.text], row_cells(row))
 
 
 def plain(rows: Iterable[Row]) -> str:
@@ -36,14 +121,14 @@ def plain(rows: Iterable[Row]) -> str:
 
 
 def cut_runs(runs: Sequence[Segment], spans: Sequence[tuple[int, int]]) -> list[Row]:
-    """The pieces of styled text between the given character offsets (ascending), one row each."""
-    if len(runs) == 1:
-        text, style, _ = runs[0]
-        return [[Segment(text[start:end], style)] if end > start else [] for start, end in spans]
+    """The pieces of one styled line between the given character offsets (ascending), one row each, all but
+    the last of which go on in the next.
+    """
     rows: list[Row] = []
     index = 0
     before = 0
-    for start, end in spans:
+    last = len(spans) - 1
+    for number, (start, end) in enumerate(spans):
         row: Row = []
         while index < len(runs):
             text, style, _ = runs[index]
@@ -54,6 +139,9 @@ def cut_runs(runs: Sequence[Segment], spans: Sequence[tuple[int, int]]) -> list[
                 break
             index += 1
             before = after
+        if number < last:
+            rest = (runs[at] for at in range(index, len(runs)))
+            row.append(_joint(rest, end - before, spans[number + 1][0] - before))
         rows.append(row)
     return rows
 
@@ -89,9 +177,7 @@ def wrap_text(text: str, style: Style, width: int) -> list[Row]:
     """Text of many lines in one style, wrapped at words."""
     rows: list[Row] = []
     for line in text.split("\n"):
-        rows += [
-            [Segment(line[start:end], style)] if end > start else [] for start, end in wrap_spans(line, width)
-        ]
+        rows += wrap_runs(expand_tabs([Segment(line, style)]), width) if line else [[]]
     return rows
 
 

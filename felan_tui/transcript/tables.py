@@ -8,7 +8,7 @@ from typing import Literal
 from rich.segment import Segment
 
 from felan_tui.transcript.look import Look
-from felan_tui.transcript.rows import Row, row_cells, wrap_runs
+from felan_tui.transcript.rows import Row, lines_of, row_cells, wrap_runs
 
 Align = Literal["left", "right", "center"]
 Cell = list[Segment]
@@ -18,15 +18,21 @@ GAP = 3
 """Cells between two columns: a space, the line, a space."""
 
 
-def column_widths(natural: Sequence[int], width: int) -> list[int]:
-    """How wide each column may be in a table of `width` cells: narrow columns keep what they need, the
-    others share.
+def column_widths(grid: Sequence[Sequence[Cell]], width: int) -> list[int]:
+    """How wide each column is in a table of at most `width` cells: narrow columns keep what they need, the
+    others share. None when so many columns cannot stand side by side.
     """
-    room = width - GAP * (len(natural) - 1)
-    widths = [max(1, size) for size in natural]
+    columns = max(map(len, grid), default=0)
+    if columns * (MIN_COLUMN + GAP) - GAP > width:
+        return []
+    widths = [
+        max(1, *(row_cells(piece) for line in grid if at < len(line) for piece in lines_of(line[at])))
+        for at in range(columns)
+    ]
+    room = width - GAP * (columns - 1)
     if sum(widths) <= room:
         return widths
-    left = set(range(len(widths)))
+    left = set(range(columns))
     while left:
         share = max(MIN_COLUMN, room // len(left))
         content = {index for index in left if widths[index] <= share}
@@ -39,40 +45,43 @@ def column_widths(natural: Sequence[int], width: int) -> list[int]:
     return widths
 
 
-def fits(columns: int, width: int) -> bool:
-    """Whether so many columns can stand side by side at all."""
-    return columns * (MIN_COLUMN + GAP) - GAP <= width
+def table_rows(
+    grid: Sequence[Sequence[Cell]],
+    aligns: Sequence[Align],
+    widths: Sequence[int],
+    width: int,
+    look: Look,
+    *,
+    continued: bool = False,
+) -> list[Row]:
+    """The rows of a table whose first line is its heading, which `continued` leaves out.
 
-
-def table_rows(grid: Sequence[Sequence[Cell]], aligns: Sequence[Align], width: int, look: Look) -> list[Row]:
-    """The rows of a table whose first line is its heading. Too many columns for the width become `name:
+    A line may have more cells than the heading: none is lost. Without `widths` each line becomes `name:
     value` lines.
     """
     if not grid or not grid[0]:
         return []
-    columns = len(grid[0])
-    if not fits(columns, width):
+    if not widths:
         return _records(grid, width, look)
-    natural = [
-        max(row_cells(line[column]) for line in grid if column < len(line)) for column in range(columns)
-    ]
-    widths = column_widths(natural, width)
-    rows = line_rows(grid[0], aligns, widths, look)
-    rows.append(rule(widths, look))
+    rows: list[Row] = [] if continued else [*_line_rows(grid[0], aligns, widths, look), _rule(widths, look)]
     for line in grid[1:]:
-        rows += line_rows(line, aligns, widths, look)
+        rows += _line_rows(line, aligns, widths, look)
     return rows
 
 
-def rule(widths: Sequence[int], look: Look) -> Row:
+def _rule(widths: Sequence[int], look: Look) -> Row:
     """The line under a table's heading."""
     dash = look.glyphs.rule
     return [Segment((dash + look.glyphs.cross + dash).join(dash * size for size in widths), look.bar)]
 
 
-def line_rows(line: Sequence[Cell], aligns: Sequence[Align], widths: Sequence[int], look: Look) -> list[Row]:
+def _line_rows(line: Sequence[Cell], aligns: Sequence[Align], widths: Sequence[int], look: Look) -> list[Row]:
     """One line of a table, as many rows high as its tallest cell."""
     empty: Cell = []
+    if len(line) > len(widths):
+        # A line of a table that is still coming has more cells than those before it: none is lost.
+        *first, last = line[: len(widths)]
+        line = [*first, [run for cell in (last, *line[len(widths) :]) for run in (*cell, Segment(" "))]]
     cells = [
         wrap_runs(line[column] if column < len(line) else empty, size) for column, size in enumerate(widths)
     ]
@@ -98,9 +107,10 @@ def line_rows(line: Sequence[Cell], aligns: Sequence[Align], widths: Sequence[in
 
 def _records(grid: Sequence[Sequence[Cell]], width: int, look: Look) -> list[Row]:
     rows: list[Row] = []
+    colon = Segment(": ", look.muted)
     for number, line in enumerate(grid[1:]):
         if number:
             rows.append([])
-        for name, cell in zip(grid[0], line, strict=False):
-            rows += wrap_runs([*name, Segment(": ", look.muted), *cell], width)
+        for at, cell in enumerate(line):
+            rows += wrap_runs([*grid[0][at], colon, *cell] if at < len(grid[0]) else cell, width)
     return rows

@@ -6,9 +6,9 @@ from rich.segment import Segment
 from rich.style import Style
 
 from felan_core.protocol.entries import ToolStateName
-from felan_tui.text.ansi import ansi_lines
+from felan_tui.text.ansi import ansi_lines, plain_text
 from felan_tui.text.cells import cell_len, cut
-from felan_tui.text.safe import safe, safe_line
+from felan_tui.text.safe import original, safe, safe_line
 from felan_tui.text.spans import span
 from felan_tui.transcript.blocks import BaseBlock, text_height
 from felan_tui.transcript.diff import FileDiff, counts, diff_rows, diff_text
@@ -123,9 +123,9 @@ class ToolBlock(BaseBlock):
     def _body(self, width: int, look: Look) -> list[Row]:
         rows: list[Row] = []
         if cell_len(safe_line(self.title[:1000])) > width // 2:
-            rows += wrap_text(safe(self.title[:MAX_ARGUMENTS]), look.text, width)
+            rows += wrap_text(safe(self.title[:MAX_ARGUMENTS], tab=0), look.text, width)
         if self.arguments:
-            shown = safe(self.arguments[:MAX_ARGUMENTS])
+            shown = safe(self.arguments[:MAX_ARGUMENTS], tab=0)
             rows.append([Segment("arguments", look.muted)])
             rows += wrap_text(shown.strip("\n"), look.text, width)
             if len(self.arguments) > MAX_ARGUMENTS:
@@ -146,17 +146,22 @@ class ToolBlock(BaseBlock):
         return height + sum(20 for _ in self.diffs)
 
     def plain_text(self) -> str:
-        from felan_tui.text.ansi import plain_text
-
         parts = [safe_line(f"{self.name or self.category} {self.title}")]
-        parts += [safe(self.arguments)] if self.arguments else []
+        parts += [original(self.arguments)] if self.arguments else []
         parts += [diff_text(diff) for diff in self.diffs]
-        parts += [plain_text(ansi_lines(self.output))] if self.output else []
+        parts += [output_text(self.output)] if self.output else []
         return "\n".join(parts)
 
 
 def _left_out(text: str, look: Look) -> Row:
     return [Segment(f"{look.glyphs.ellipsis} {text}", look.muted)]
+
+
+def output_text(output: str) -> str:
+    """An output to copy: as it came, or, where it moves back in its line, as it is drawn."""
+    if "\b" in output or "\r" in output.replace("\r\n", "\n"):
+        return plain_text(ansi_lines(output))
+    return original(output)
 
 
 def output_rows(output: str, width: int, look: Look) -> list[Row]:

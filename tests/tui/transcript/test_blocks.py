@@ -94,7 +94,7 @@ def test_markdown_at_80() -> None:
         漢字 │  1
         b    │ 22
 
-          def f():
+          def f():                                                               python
               return 1
 
         <b>raw</b>
@@ -126,7 +126,7 @@ def test_markdown_at_40() -> None:
         漢字 │  1
         b    │ 22
 
-          def f():
+          def f():                       python
               return 1
 
         <b>raw</b>
@@ -167,7 +167,7 @@ def test_code_is_coloured_by_its_language() -> None:
 
 def test_code_of_an_unknown_language_is_plain() -> None:
     rows = draw(MarkdownBlock("m", "```nope\nreturn 1\n```"), 40)
-    assert {segment.style for segment in rows[0] if segment.text.strip()} == {LOOK.block}
+    assert {segment.style for segment in rows[0] if segment.text.strip()} == {LOOK.block, LOOK.label}
 
 
 def test_an_unfinished_message_says_so() -> None:
@@ -324,5 +324,4 @@ def test_the_terminals_own_palette_is_used_as_it_is() -> None:
 
 def test_a_copy_is_the_text_without_decoration() -> None:
     assert MarkdownBlock("m", "**a**\n\n```py\nx\n```").plain_text() == "**a**\n\n```py\nx\n```"
-    assert MarkdownBlock("m", "**a**\n\n```py\nx\n```\n").code_blocks() == ["x\n"]
     assert "│" not in ToolBlock("k", "make", "bash", output="\x1b[31mx\x1b[0m").plain_text()

@@ -1,5 +1,6 @@
 """Hostile text in every field of every block is shown harmlessly and in time."""
 
+import unicodedata
 from collections.abc import Callable
 
 import pytest
@@ -61,7 +62,8 @@ def test_every_block_is_harmless(make: Callable[[str], Block], width: int) -> No
                     assert not hostile.harmful(row_text(row) + "\n"), name
                     assert "\n" not in row_text(row), name
                     assert row_cells(row) <= width, name
-        assert not hostile.harmful(block.plain_text()), name
+        controls = {one for one in block.plain_text() if unicodedata.category(one) in ("Cc", "Cs")}
+        assert controls <= {"\t", "\n", "\r"}, name
 
 
 @pytest.mark.parametrize(
@@ -137,9 +139,9 @@ def test_markdown_made_to_be_slow_is_drawn_with_work_that_grows_as_it_does(piece
             return "|a" * times + "\n" + "|-" * times + "\n"
         return piece * times
 
-    few, more = text(count // 8), text(count // 4)
+    few, more = text(count // 2), text(count)
     for make in (lambda one: MarkdownBlock("k", one), lambda one: live("markdown", one)):
-        draw(make(text(count)), 80)
+        draw(make(few), 80)
         work = [calls(lambda one=one, make=make: draw(make(one), 80)) for one in (few, more)]
         assert work[1] < 3 * work[0]
 

@@ -77,7 +77,7 @@ def test_final_rows_stay_the_same_objects() -> None:
         live.append(text[at : at + 97])
         for before, row in zip(seen, live.rows, strict=False):
             assert before is row
-        seen = list(live.rows[: live._frozen])  # pyright: ignore[reportPrivateUsage] what the view relies on
+        seen = list(live.rows[: live.final])
 
 
 PIECES = st.sampled_from(
@@ -99,6 +99,12 @@ PIECES = st.sampled_from(
         ),
         *(
             "漢字",
+            "漢字**「字」**",
+            "<br>",
+            "\n\n  para",
+            "\n  - nested",
+            "\n- item",
+            "| 1 | 2 | 3 |\n",
             "\t",
             "[x](y)",
             "---\n",
@@ -111,19 +117,41 @@ PIECES = st.sampled_from(
             "~~~\n",
         ),
         *("word " * 300, "- item of a list\n" * 80, "> quote\n" * 150, "x" * 1500),
+        *("| 1 | 2 |\n" * 100, "\n    code" * 90, "\n```\n" + "line\n" * 300, "\n\n1. a\n\n   b" * 60),
     ]
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(PIECES, max_size=20).map("".join), st.integers(0, 1000))
-def test_no_text_is_lost_in_pieces(text: str, seed: int) -> None:
+def test_any_text_in_pieces_ends_as_the_whole_text(text: str, seed: int) -> None:
     live = in_pieces(text, seed)
     live.close()
-    shown = sorted(c for row in text_of(live.rows) for c in row if c.isalpha())
-    whole = sorted(c for row in text_of(draw(MarkdownBlock("m", text), 60)) for c in row if c.isalpha())
-    # Tables and references may be understood differently at their borders, words never vanish.
-    assert len(shown) >= len(whole) * 0.97 - 5
+    assert text_of(live.rows) == text_of(draw(MarkdownBlock("m", text), 60))
+
+
+def test_a_very_long_block_keeps_its_rows_and_loses_no_line() -> None:
+    for line in ("- item {} with **bold**\n", "> quote {}\n>\n", "word {} of a paragraph\n", "1. {}\n\n"):
+        text = "".join(line.format(number) for number in range(2_000)) + "\nThe end.\n"
+        live = in_pieces(text, 7)
+        live.close()
+        shown = "\n".join(text_of(live.rows))
+        assert all(str(number) in shown for number in range(2_000))
+        assert shown.endswith("The end.")
+
+
+def test_a_definition_counts_for_the_links_below_it() -> None:
+    live = in_pieces("[docs]: http://a.example\n\nfirst\n\nsee [docs]\n\nlast\n", 3)
+    live.close()
+    assert text_of(live.rows) == [
+        "[docs]: http://a.example",
+        "",
+        "first",
+        "",
+        "see docs (http://a.example)",
+        "",
+        "last",
+    ]
 
 
 @given(st.lists(PIECES, max_size=8).map("".join), st.integers(0, 1000))
