@@ -1,40 +1,41 @@
 """HostClient: session protocol v1 from the client's side, one method an operation, over any transport.
 
-Frames are taken in order by one reader task. The accepted reply to ``attach`` precedes every frame of its
-session, so the replica is made while that reply is being read, and nothing is lost in between.
+One reader task pumps bytes into a ``ClientConnection`` and handles its events in order. The accepted reply
+to ``attach`` precedes every frame of its session, so the replica is made while that reply is handled, and
+nothing is lost in between.
 """
 
 import asyncio
+import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from felan_core.client.replica import Change, SessionReplica
 from felan_core.client.transport import Transport, TransportClosed
 from felan_core.protocol import operations as op
-from felan_core.protocol.base import UNSET, JsonObject
+from felan_core.protocol.base import LIMITS, UNSET, JsonObject
 from felan_core.protocol.catalogue import OPERATION_CATALOG
-from felan_core.protocol.envelopes import (
-    Accepted,
-    EventFrame,
-    NoticeFrame,
-    ProtocolFailure,
-    Refused,
-    Request,
-    TextFrame,
-    Unclaimed,
+from felan_core.protocol.connection import (
+    ClientConnection,
+    ClientEvent,
+    Failed,
+    Greeted,
+    Probe,
+    Published,
+    Replied,
+    Resync,
 )
 from felan_core.protocol.errors import ProtocolError
-from felan_core.protocol.frames import parse_server_frame
-from felan_core.protocol.framing import JsonLineDecoder, encode_frame
 from felan_core.protocol.ids import new_uuid7
 from felan_core.protocol.interactions import INTERACTION_KINDS
 
 R = TypeVar("R")
+_HELLO: Final = "hello"
 RESYNC_SECONDS = 0.1
 PASSING_CODES = ("busy", "unavailable", "storage_failure", "request_capacity")
-"""Refusals of a fresh snapshot that a later try may not get."""
+"""Refusals of a fresh snapshot that pass: it is asked for again."""
 UI_CAPABILITIES = ("ui.status", "ui.progress", "ui.document", "ui.view", "ui.action")
 
 
@@ -47,8 +48,7 @@ class ConnectionLost(Exception):
 class _Pending:
     """A request without a reply; ``taken`` runs while the reply is read, before the next frame."""
 
-    def __init__(self, name: str, taken: Callable[[Any], None] | None) -> None:
-        self.op = name
+    def __init__(self, taken: Callable[[Any], None] | None) -> None:
         self.taken = taken
         self.reply: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
@@ -56,8 +56,10 @@ class _Pending:
 class HostClient:
     """One connection to a host.
 
-    ``on_lost`` is called once when the connection ends; ``on_resync`` after a session's replica was started
-    again from a fresh snapshot.
+    ``on_lost`` is called once when the connection ends, with the reason; ``on_resync`` after a session's
+    replica started again from a fresh snapshot; ``on_session_lost`` when the host refuses that snapshot for
+    good, with the session and the reason: its replica is gone (``on_lost`` takes its place where it is
+    absent).
     """
 
     def __init__(
@@ -67,8 +69,15 @@ class HostClient:
         *,
         on_lost: Callable[[str], None] | None = None,
         on_resync: Callable[[str], None] | None = None,
+        on_session_lost: Callable[[str, str], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._transport = transport
+        self._clock = clock
+        self._wire = ClientConnection(now=clock())
+        # One slot is left for the probe of a silent host.
+        self._slots = asyncio.Semaphore(LIMITS.in_flight_requests - 1)
+        self._on_session_lost = on_session_lost
         self._client = client
         self._on_lost = on_lost
         self._on_resync = on_resync
@@ -84,19 +93,17 @@ class HostClient:
     # --- the connection ---
 
     async def connect(self) -> op.HelloResult:
-        """Say hello and start reading. Raises ``ProtocolError`` or ``ConnectionLost``."""
-        self._reader = asyncio.create_task(self._read(), name="felan-client-reader")
-        result = await self.request(
-            "hello",
-            op.HelloParams(
-                protocol_versions=[1],
-                client=self._client,
-                capabilities=list(UI_CAPABILITIES),
-                interactions=list(INTERACTION_KINDS),
-            ),
-            expect=op.HelloResult,
+        """Say hello and start reading. Raises ``RequestRefused`` or ``ConnectionLost``."""
+        params = op.HelloParams(
+            protocol_versions=[1],
+            client=self._client,
+            capabilities=list(UI_CAPABILITIES),
+            interactions=list(INTERACTION_KINDS),
         )
-        self.hello_result = result
+        pending = self._pending[_HELLO] = _Pending(None)
+        await self._send(self._wire.hello(_HELLO, params))
+        self._reader = asyncio.create_task(self._read(), name="felan-client-reader")
+        result = self.hello_result = await pending.reply
         return result
 
     async def close(self) -> None:
@@ -120,8 +127,9 @@ class HostClient:
     ) -> R:
         """Send one request and wait for its reply.
 
-        A refusal is raised as ``ProtocolError`` with the host's code; a lost connection as
-        ``ConnectionLost``. ``request_id``: the id of an earlier try, so that the host does it once.
+        A refusal is raised as ``RequestRefused`` or ``RequestIndeterminate`` with the host's code; a lost
+        connection as ``ConnectionLost``. ``request_id``: the id of an earlier try, so that the host does it
+        once.
         """
         if self._lost is not None:
             raise ConnectionLost(self._lost)
@@ -130,35 +138,44 @@ class HostClient:
         identity = request_id or new_uuid7()
         if identity in self._pending:
             return await asyncio.shield(self._pending[identity].reply)  # asked already: one reply for both
-        pending = _Pending(name, taken)
-        self._pending[identity] = pending
-        frame = encode_frame(
-            Request(id=identity, op=name, session=session or UNSET, params=msgspec.to_builtins(params))
-        )
+        async with self._slots:
+            pending = self._pending[identity] = _Pending(taken)
+            try:
+                await self._send(self._wire.request(identity, name, params, session))
+                return await pending.reply
+            finally:
+                self._pending.pop(identity, None)
+
+    async def _send(self, data: bytes) -> None:
         try:
-            await self._transport.send(frame)
-            return await pending.reply
+            await self._transport.send(data)
         except TransportClosed:
             raise ConnectionLost(self._lost or "the host is gone") from None
-        finally:
-            self._pending.pop(identity, None)
 
     async def _read(self) -> None:
-        decoder = JsonLineDecoder()
         reason = "the host closed the connection"
         try:
-            while data := await self._transport.receive():
-                for line in decoder.lines(data):
-                    self._take(line)
-            decoder.finish()
-        except ProtocolError as error:
-            reason = f"the host sent what is not the protocol: {error.message}"
+            while self._lost is None:
+                data = await self._received()
+                now = self._clock()
+                events = self._wire.expire(now) if data is None else self._wire.receive(data, now)
+                for event in events:
+                    if isinstance(event, Probe):
+                        await self._transport.send(event.data)
+                    elif isinstance(event, Failed):
+                        fault = "refused this client" if event.noticed else "sent what is not the protocol"
+                        reason = f"the host {fault}: {event.error.message}"
+                    else:
+                        self._handle(event)
+                if not self._wire.reads:
+                    break
         except TransportClosed:
             pass
         except Exception as error:
-            reason = f"this client failed at what the host sent: {error!r}"
+            reason = f"this client failed at a frame of the host: {error!r}"
             raise
         finally:
+            self._wire.lose()
             self._lose(reason)
             await self._transport.close()
 
@@ -172,38 +189,45 @@ class HostClient:
             on_lost, self._on_lost = self._on_lost, None
             on_lost(self._lost)
 
-    def _op_of(self, identity: str) -> str | None:
-        pending = self._pending.get(identity)
-        return None if pending is None else pending.op
+    async def _received(self) -> bytes | None:
+        """The next bytes; None when the deadline came first."""
+        deadline = self._wire.deadline
+        if deadline is None:
+            return await self._transport.receive()
+        try:
+            async with asyncio.timeout(max(0.0, deadline - self._clock())):
+                return await self._transport.receive()
+        except TimeoutError:
+            return None
 
-    def _take(self, line: bytes) -> None:
-        frame = parse_server_frame(line, self._op_of)
-        match frame:
-            case Unclaimed():
-                pass  # the reply to a request whose caller gave up
-            case Accepted():
-                pending = self._pending[frame.re]
-                if pending.taken is not None:
-                    pending.taken(frame.result)
-                if not pending.reply.done():
-                    pending.reply.set_result(frame.result)
-            case Refused():
-                pending = self._pending.get(frame.re)
-                if pending is not None and not pending.reply.done():
-                    pending.reply.set_exception(ProtocolError.of(frame.error))
-                    pending.reply.exception()
-            case EventFrame() | TextFrame():
+    def _handle(self, event: ClientEvent) -> None:
+        match event:
+            case Greeted():
+                self._resolve(_HELLO, event.hello, None)
+            case Replied():
+                self._resolve(event.re, event.result, event.error)
+            case Published(frame):
                 replica = self._replicas.get(frame.session)
                 if replica is not None and replica.apply(frame) == "gap":
                     self._resync(frame.session)
-            case NoticeFrame():
-                self._notice(frame)
+            case Resync():
+                self._resync(event.session)
+            case _:
+                pass
 
-    def _notice(self, frame: NoticeFrame) -> None:
-        if isinstance(frame.notice, ProtocolFailure):
-            self._lost = f"the host refused this client: {frame.notice.error.message}"
+    def _resolve(self, identity: str, result: Any, error: ProtocolError | None) -> None:
+        pending = self._pending.get(identity)
+        if pending is None:
+            return  # its caller gave up
+        if error is None and pending.taken is not None:
+            pending.taken(result)
+        if pending.reply.done():
+            return
+        if error is None:
+            pending.reply.set_result(result)
         else:
-            self._resync(frame.notice.session)
+            pending.reply.set_exception(error)
+            pending.reply.exception()  # its caller may have given up
 
     def _resync(self, session: str) -> None:
         """Ask for one fresh snapshot; while one is on its way, another gap asks for nothing."""
@@ -223,8 +247,10 @@ class HostClient:
             except ConnectionLost:
                 return
             except ProtocolError as error:
-                if error.code not in PASSING_CODES:
+                if not error.retryable and error.code not in PASSING_CODES:
                     self._resyncing.discard(session)
+                    self._drop(session)
+                    self._end_session(session, error.message)
                     return
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, 5.0)
@@ -232,6 +258,13 @@ class HostClient:
                 if self._on_resync is not None:
                     self._on_resync(session)
                 return
+
+    def _end_session(self, session: str, reason: str) -> None:
+        """A replica that cannot be refreshed is never left looking alive."""
+        if self._on_session_lost is not None:
+            self._on_session_lost(session, reason)
+        elif self._on_lost is not None:
+            self._on_lost(f"the session cannot be shown any more: {reason}")
 
     # --- host and sessions ---
 

@@ -299,8 +299,8 @@ class SessionActor:
         """From now on ``connection`` gets every event and delta. Attaching again replaces the
         subscription.
         """
-        connection.outbox.forget(self.id)
-        if connection.outbox.ended:
+        connection.forget(self.id)
+        if connection.ended:
             return  # it left while it was attaching, and nobody would take it off the list again
         self._subscribers.add(connection)
         connection.attached.add(self.id)
@@ -320,7 +320,7 @@ class SessionActor:
 
     def _tell(self, frame: bytes) -> None:
         for connection in list(self._subscribers):
-            connection.outbox.tell(frame, self.id)
+            connection.publish(frame, self.id)
 
 
 def _resumes_of(loaded: LoadedSession) -> dict[str, JsonObject]:

@@ -22,12 +22,10 @@ from felan_core.protocol import (
     compare_request_payload,
     normalise_mutation_id,
     operation_named,
-    parse_client_frame,
-    request_id,
     request_retain_until,
 )
 from felan_core.protocol.base import JsonObject
-from felan_core.protocol.errors import invalid
+from felan_core.protocol.connection import Requested, too_many
 from felan_core.protocol.framing import encode_frame
 from felan_core.protocol.records import check_request_capacity
 from felan_core.store.errors import AlreadyReserved, StoreError
@@ -60,32 +58,23 @@ class Admission:
     @property
     def operations(self) -> list[str]:
         """The operations that are implemented here."""
-        return sorted(self._handlers)
+        return sorted((*self._handlers, "hello"))
 
-    async def admit(self, connection: Connection, line: bytes) -> Awaitable[None] | None:
-        """Check one frame; the effect that is still to run, or None where the reply is queued already."""
+    async def admit(self, connection: Connection, requested: Requested) -> Awaitable[None] | None:
+        """Check one request; the effect that is still to run, or None where it is answered already."""
+        request = requested.request
         try:
-            request = parse_client_frame(line)
+            return await self._admit(connection, request, crowded=requested.crowded)
         except ProtocolError as error:
-            identity = request_id(line)
-            if identity is None:
-                raise
-            if error.code == "unsupported_operation" and not connection.greeted:
-                error = invalid("hello: must be the first request")
-            self._refuse(connection, identity, error)
-            return None
-        try:
-            return await self._admit(connection, request)
-        except ProtocolError as error:
-            self._refuse(connection, request.id, error)
+            connection.refuse(request.id, error)
         except StoreError as error:
-            self._refuse(connection, request.id, ProtocolError("storage_failure", str(error)))
+            connection.refuse(request.id, ProtocolError("storage_failure", str(error)))
         return None
 
-    async def _admit(self, connection: Connection, request: Request) -> Awaitable[None] | None:
+    async def _admit(
+        self, connection: Connection, request: Request, *, crowded: bool
+    ) -> Awaitable[None] | None:
         operation = operation_named(request.op)
-        if connection.greeted == (request.op == "hello"):
-            raise invalid("hello: must be the first request, and comes once")
         params = request.params
         record: StoredRequestRecord | None = None
         now = self._clock()
@@ -110,8 +99,8 @@ class Admission:
             raise ProtocolError("unsupported_operation", f"op: {request.op} is not available at this host")
         if self._draining() and operation.durability == "record":
             raise ProtocolError("unavailable", "the host is draining and takes no new work", retryable=True)
-        if connection.in_flight >= LIMITS.in_flight_requests:
-            raise ProtocolError("busy", "too many requests without a reply", retryable=True)
+        if crowded:
+            raise too_many()
         if record is not None:
             of_session, of_namespace = await self._store.request_counts(session)
             check_request_capacity(operation.durability, in_session=of_session, in_namespace=of_namespace)
@@ -128,7 +117,6 @@ class Admission:
             store=self._store,
             now=now,
         )
-        connection.in_flight += 1
         if record is not None:
             self._running[record.id] = record, asyncio.get_running_loop().create_future()
         return self._perform(call)
@@ -147,31 +135,44 @@ class Admission:
 
         async def replay() -> None:
             reply = await asyncio.shield(running[1]) if running is not None else _kept_reply(stored)
-            connection.outbox.reply(encode_frame({**reply, "re": re}))
+            connection.answer(re, encode_frame({**reply, "re": re}))
 
         return replay()
 
     async def _perform(self, call: Call) -> None:
-        reply: JsonObject
+        if not call.operation.bulk:
+            return await self._answer(call)
+        # A large reply is computed only when it can be queued, one at a time a connection.
+        async with call.connection.space(LIMITS.page_bytes):
+            await self._answer(call)
+
+    async def _answer(self, call: Call) -> None:
+        reply = await self._reply(call)
+        self._finish(call, reply)
+        if call.replied:
+            return
+        try:
+            call.connection.answer(call.re, encode_frame(reply))
+        except ProtocolError as error:
+            self._report(error, call.operation.name)
+            call.connection.refuse(call.re, _failure(call))
+
+    async def _reply(self, call: Call) -> JsonObject:
         try:
             result = await self._handlers[call.operation.name](call)
-            reply = await self._done(call, accepted(call.re, result))
+            return await self._done(call, accepted(call.re, result))
         except ProtocolError as error:
-            reply = await self._failed(call, error)
+            return await self._failed(call, error)
         except AlreadyReserved:
-            reply = await self._overtaken(call)
+            return await self._overtaken(call)
         except StoreError as error:
-            reply = await self._failed(call, ProtocolError("storage_failure", str(error)))
+            return await self._failed(call, ProtocolError("storage_failure", str(error)))
         except asyncio.CancelledError:
             self._finish(call, refused(call.re, ProtocolError("indeterminate", "the host is ending")))
             raise
         except Exception as error:
             self._report(error, call.operation.name)
-            code = "indeterminate" if call.reserved else "unavailable"
-            reply = await self._failed(call, ProtocolError(code, "the host failed at this request"))
-        self._finish(call, reply)
-        if not call.replied:
-            call.connection.outbox.reply(encode_frame(reply))
+            return await self._failed(call, _failure(call))
 
     async def _done(self, call: Call, reply: JsonObject) -> JsonObject:
         """Keep the reply of what was done. Where that fails nobody is told what could not be told again."""
@@ -203,14 +204,16 @@ class Admission:
         return reply
 
     def _finish(self, call: Call, reply: JsonObject) -> None:
-        call.connection.in_flight -= 1
         if call.record is not None:
             _, future = self._running.pop(call.record.id)
             if not future.done():
                 future.set_result(reply)
 
-    def _refuse(self, connection: Connection, re: str, error: ProtocolError) -> None:
-        connection.outbox.reply(encode_frame(refused(re, error)))
+
+def _failure(call: Call) -> ProtocolError:
+    """The refusal of a request at which the host itself failed."""
+    code = "indeterminate" if call.reserved else "unavailable"
+    return ProtocolError(code, "the host failed at this request")
 
 
 def _kept_reply(stored: StoredRequestRecord) -> JsonObject:

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import os
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 from weakref import WeakSet
@@ -11,10 +12,9 @@ import msgspec
 from felan_core import __version__
 from felan_core.host.admission import Admission, Handler
 from felan_core.host.call import Call
-from felan_core.host.connection import Connection, Link
+from felan_core.host.connection import STALL_SECONDS, Connection, Link
 from felan_core.host.creating import create_session
 from felan_core.host.cursors import parse_row_cursor, row_cursor
-from felan_core.host.outbox import STALL_SECONDS
 from felan_core.host.panel import process_row
 from felan_core.host.services import Services
 from felan_core.host.session import LiveSession
@@ -23,6 +23,7 @@ from felan_core.processes.records import ProcessRecord
 from felan_core.protocol import INTERACTION_KINDS, LIMITS, PROTOCOL_VERSION, UNSET, ProtocolError, given
 from felan_core.protocol import operations as op
 from felan_core.protocol.base import Maybe
+from felan_core.protocol.connection import Offer
 from felan_core.protocol.errors import invalid
 from felan_core.protocol.session import Lifecycle, SessionRow
 from felan_core.store.rows import SessionRecord
@@ -83,6 +84,7 @@ class Host:
         """
         connection = Connection(
             link,
+            Offer(lambda: self._hello(principal), os.path.realpath),
             principal=principal,
             admit=self._admission.admit,
             on_end=self._ended,
@@ -163,7 +165,6 @@ class Host:
             return handle
 
         return {
-            "hello": self._hello,
             "host.status": self._status,
             "sessions.list": self._list,
             "sessions.create": self._create,
@@ -184,23 +185,8 @@ class Host:
             "processes.stop": self._stop_process,
         }
 
-    async def _hello(self, call: Call) -> op.HelloResult:
-        params: op.HelloParams = call.params
-        if PROTOCOL_VERSION not in params.protocol_versions:
-            raise ProtocolError(
-                "protocol_mismatch",
-                f"protocolVersions: this host speaks {PROTOCOL_VERSION}",
-                details={"protocolVersions": [PROTOCOL_VERSION]},
-            )
-        if isinstance(params.target, op.Target):
-            here = (self._namespace, self._instance, self._root)
-            if (params.target.namespace, params.target.instance, params.target.root) != here:
-                raise ProtocolError("target_mismatch", "target: this is another host")
-        connection = call.connection
-        connection.greeted = True
-        connection.client = params.client
-        connection.capabilities = frozenset(given(params.capabilities, [])) & frozenset(UI)
-        connection.interactions = frozenset(given(params.interactions, [])) & frozenset(INTERACTION_KINDS)
+    def _hello(self, principal: op.Principal) -> op.HelloResult:
+        """The result of hello for a client that knows everything."""
         return op.HelloResult(
             protocol_version=PROTOCOL_VERSION,
             host=op.HostInfo(
@@ -211,9 +197,9 @@ class Host:
                 lifecycle=self._lifecycle,
             ),
             operations=self._admission.operations,
-            interactions=sorted(connection.interactions),
-            capabilities=op.Capabilities(ui=sorted(connection.capabilities), features=list(FEATURES)),
-            principal=connection.principal,
+            interactions=list(INTERACTION_KINDS),
+            capabilities=op.Capabilities(ui=list(UI), features=list(FEATURES)),
+            principal=principal,
             limits=op.HelloLimits(
                 frame_bytes=LIMITS.frame_bytes,
                 unsent_bytes=LIMITS.unsent_bytes,

@@ -128,11 +128,11 @@ class LiveSession:
             result = op.AttachResult(snapshot=self.snapshot(given(params.history_limit, 64)))
             frame = encode_frame(accepted(call.re, result))
             self.actor.subscribe(call.connection)
-            call.connection.outbox.reply(frame)
+            call.connection.answer(call.re, frame)
             call.replied = True
             return result
 
-        async with call.connection.outbox.space(LIMITS.snapshot_bytes):
+        async with call.connection.space(LIMITS.snapshot_bytes):
             return await self.actor.do(job)
 
     def snapshot(self, history_limit: int) -> SessionSnapshot:
@@ -144,10 +144,10 @@ class LiveSession:
 
         async def job() -> op.Empty:
             self.actor.unsubscribe(call.connection)
-            call.connection.outbox.forget(self.actor.id)
+            call.connection.forget(self.actor.id)
             call.connection.attached.discard(self.actor.id)
             # Here, as at attaching: in the order in which it was done, or the client believes the wrong one.
-            call.connection.outbox.reply(encode_frame(accepted(call.re, op.Empty())))
+            call.connection.accept(call.re, op.Empty())
             call.replied = True
             return op.Empty()
 
@@ -155,7 +155,6 @@ class LiveSession:
 
     async def history(self, call: Call, params: op.HistoryParams) -> op.HistoryPage:
         """An older page. The cursor is the ``seq`` before which it ends."""
-        await call.connection.outbox.room(LIMITS.page_bytes)
         before = None if params.cursor is UNSET else parse_history_cursor(str(params.cursor))
         until = None if params.entry is UNSET else str(params.entry)
         try:

@@ -21,8 +21,9 @@ class Operation(NamedTuple):
     """``scope``: ``session`` and ``root`` need the envelope's ``session``, ``host`` forbids it, ``either``
     takes both.
 
-    ``durability``: ``none`` keeps nothing, ``record`` a request record, ``control`` a record that may use the
-    reserved slots. ``clients``: the client kinds that may use it.
+    ``durability``: ``none`` keeps nothing, ``record`` a request record, ``control`` a record that may use
+    the reserved slots. ``bulk``: its result is a page of up to ``pageBytes``. ``clients``: the client kinds
+    that may use it.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Operation(NamedTuple):
     durability: Durability
     params: type[Any]
     result: type[Any]
+    bulk: bool = False
     clients: tuple[str, ...] = CLIENT_KINDS
 
     @property
@@ -42,10 +44,10 @@ def _table() -> dict[str, Operation]:
     rows = (
         Operation("hello", "host", "none", op.HelloParams, op.HelloResult),
         Operation("host.status", "host", "none", op.Empty, op.HostStatusResult),
-        Operation("host.logs", "host", "none", op.LogsParams, op.LogsResult),
+        Operation("host.logs", "host", "none", op.LogsParams, op.LogsResult, bulk=True),
         Operation("host.stop", "host", "control", op.StopHostParams, op.LifecycleResult),
         Operation("host.restart", "host", "control", op.StopHostParams, op.LifecycleResult),
-        Operation("sessions.list", "host", "none", op.SessionsListParams, op.SessionsPage),
+        Operation("sessions.list", "host", "none", op.SessionsListParams, op.SessionsPage, bulk=True),
         Operation("sessions.create", "host", "record", op.CreateParams, op.SessionResult),
         Operation("session.import", "host", "record", op.ImportParams, op.ImportResult),
         Operation("attach", "session", "none", op.AttachParams, op.AttachResult),
@@ -65,21 +67,21 @@ def _table() -> dict[str, Operation]:
         Operation("shell.execute", "session", "record", op.ShellParams, op.ShellResult),
         Operation("session.reload", "session", "record", op.Empty, op.Empty),
         Operation("session.rename", "session", "record", op.RenameParams, op.RevisionResult),
-        Operation("session.tree", "session", "none", op.PageParams, op.TreePage),
+        Operation("session.tree", "session", "none", op.PageParams, op.TreePage, bulk=True),
         Operation("session.branch.select", "session", "record", op.BranchSelectParams, op.BranchSelectResult),
         Operation("session.entry.label", "session", "record", op.LabelParams, op.RevisionResult),
         Operation("session.clone", "session", "record", op.CloneParams, op.SessionOnlyResult),
-        Operation("session.export", "session", "none", op.ExportParams, op.ExportPage),
+        Operation("session.export", "session", "none", op.ExportParams, op.ExportPage, bulk=True),
         Operation("session.delete", "session", "record", op.DeleteParams, op.Empty),
-        Operation("session.history", "session", "none", op.HistoryParams, op.HistoryPage),
+        Operation("session.history", "session", "none", op.HistoryParams, op.HistoryPage, bulk=True),
         Operation("queue.update", "session", "record", op.QueueUpdateParams, op.Empty),
         Operation("config.get", "either", "none", op.ConfigGetParams, op.ConfigGetResult),
         Operation("config.set", "either", "record", op.ConfigSetParams, op.ConfigSetResult),
-        Operation("executions.list", "root", "none", op.ExecutionsListParams, op.ExecutionsPage),
-        Operation("executions.read", "root", "none", op.ExecutionReadParams, op.HistoryPage),
+        Operation("executions.list", "root", "none", op.ExecutionsListParams, op.ExecutionsPage, bulk=True),
+        Operation("executions.read", "root", "none", op.ExecutionReadParams, op.HistoryPage, bulk=True),
         Operation("executions.steer", "root", "record", op.ExecutionSteerParams, op.QueuedResult),
         Operation("executions.cancel", "root", "control", op.ExecutionCancelParams, op.CancelResult),
-        Operation("processes.list", "root", "none", op.PageParams, op.ProcessesPage),
+        Operation("processes.list", "root", "none", op.PageParams, op.ProcessesPage, bulk=True),
         Operation("processes.read", "root", "none", op.ProcessReadParams, op.ProcessReadResult),
         Operation("processes.write", "root", "record", op.ProcessWriteParams, op.ProcessWriteResult),
         Operation("processes.resize", "root", "none", op.ProcessResizeParams, op.Empty),

@@ -61,7 +61,7 @@ def _compile(hint: Any, source: Source) -> Check | None:
         return _items(compiled(get_args(hint)[0], source))
     if origin is dict:
         return _values(compiled(get_args(hint)[1], source))
-    if hint is Any:
+    if hint in (Any, dict, list):
         return None if source == "walked" else _free
     if hint is int or hint is float:
         return None if source == "walked" else _number

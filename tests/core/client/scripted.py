@@ -129,7 +129,9 @@ class Scripted:
         await self.send(self.accepted(request, result))
 
     async def refuse(self, request: dict[str, Any], code: str) -> None:
-        error = {"code": code, "message": code}
+        error: dict[str, Any] = {"code": code, "message": code}
+        if code == "retryable":
+            error |= {"code": "brand_new", "retryable": True}
         await self.send({"v": 1, "re": request["id"], "outcome": "rejected", "error": error})
 
     async def attach(self, first: SessionSnapshot | None = None, **how: Any) -> Any:

@@ -68,7 +68,7 @@ async def test_a_stream_that_cannot_be_mended_is_asked_for_once(host: Scripted) 
     assert await host.nothing_asked()
 
 
-@pytest.mark.parametrize("code", ["busy", "storage_failure"])
+@pytest.mark.parametrize("code", ["busy", "storage_failure", "retryable"])
 async def test_a_fresh_snapshot_that_is_refused_for_now_is_asked_for_again(host: Scripted, code: str) -> None:
     replica = await host.attach(history_limit=200)
     await host.send(resync())
@@ -80,11 +80,19 @@ async def test_a_fresh_snapshot_that_is_refused_for_now_is_asked_for_again(host:
     await until(lambda: replica.state.revision == 9)
 
 
-async def test_a_session_that_is_gone_is_not_asked_for_again(host: Scripted) -> None:
+@pytest.mark.parametrize("named", [True, False])
+async def test_a_session_that_is_gone_ends_visibly_and_is_not_asked_for_again(named: bool) -> None:
+    ended: list[tuple[str, ...]] = []
+    session_lost = {"on_session_lost": lambda *which: ended.append(which)} if named else {}
+    host = Scripted(on_lost=lambda reason: ended.append((reason,)), **session_lost)
+    await host.start()
     await host.attach()
     await host.send(resync())
     await host.refuse(await host.asked("attach"), "not_found")
     assert await host.nothing_asked()
+    assert ended == [("s", "not_found") if named else ("the session cannot be shown any more: not_found",)]
+    assert host.client.replica("s") is None
+    await host.client.close()
 
 
 async def test_attaching_again_keeps_the_replica_and_who_listens(host: Scripted) -> None:

@@ -101,7 +101,7 @@ async def test_a_client_that_does_not_read_does_not_hold_up_the_end(
     hello = b'{"v":1,"id":"%d","op":"host.status","params":{"x":"' + b"y" * 1000 + b'"}}\n'
     for end in deaf:
         await end.send(b"".join(hello % number for number in range(3000)))
-    await until(lambda: sum(one.outbox.unsent > 0 for one in rig.connections) == 8)
+    await until(lambda: sum(one.unsent > 0 for one in rig.connections) == 8)
     await client.rename(replica.state.session, "x")
     started = asyncio.get_running_loop().time()
     await rig.close()

@@ -8,13 +8,15 @@ import pytest
 from felan_core.agents.backend import ToolPatch, Turn, TurnOutcome
 from felan_core.client.transport import MemoryTransport
 from felan_core.host import actor as actor_module
-from felan_core.host.outbox import Outbox
+from felan_core.protocol import LIMITS, new_uuid7
+from felan_core.protocol import operations as op
 from felan_core.protocol.framing import encode_frame
 from tests.core.host.raw import HELLO, Raw
 from tests.core.host.rig import Puppet, Rig, Script, Stagehand, until
 from tests.core.host.same import differences, fresh
 
 KB = 1024
+MB = 1024 * KB
 PIECES = 60
 
 
@@ -81,7 +83,7 @@ async def test_one_that_does_not_read_is_detached_once_and_holds_up_nobody(
 
     def ended() -> bool:
         nonlocal most
-        most = max(most, connection.outbox.unsent)
+        most = max(most, connection.unsent)
         return replica.state.run is None
 
     await until(ended)
@@ -147,10 +149,10 @@ async def test_one_that_is_behind_and_takes_nothing_is_closed_after_the_stall_ti
     made[0].open.clear()
     connection = host.connections[-1]
     await asyncio.sleep(0.15)  # longer than the stall time: it is not behind, and stays
-    assert not connection.outbox.ended
+    assert not connection.ended
     await quick.prompt(replica.state.session, "go")
-    await until(lambda: connection.outbox.ended)
-    assert connection.outbox.unsent == 0
+    await until(lambda: connection.ended)
+    assert connection.unsent == 0
     made[0].open.set()
     await until(lambda: lost)
     await until(lambda: replica.state.run is None)
@@ -164,11 +166,11 @@ async def test_one_that_asks_and_never_reads_is_held_back_and_gets_every_reply(h
     sending = asyncio.create_task(
         flood.send(*({"v": 1, "id": f"s{n}", "op": "host.status", "params": {}} for n in range(count)))
     )
-    await until(lambda: connection.outbox.unsent > 64 * KB)
+    await until(lambda: connection.unsent > 64 * KB)
     most = 0
     for _ in range(50):
         await asyncio.sleep(0.002)
-        most = max(most, connection.outbox.unsent)
+        most = max(most, connection.unsent)
     assert most < 64 * KB + 256 * KB + 64 * KB
     await sending
     replies = [(await flood.frame()) for _ in range(count)]
@@ -214,44 +216,70 @@ async def test_one_that_leaves_while_it_attaches_is_not_left_on_the_list(host: R
     await raw.send({"v": 1, "id": "x", "op": "attach", "session": session, "params": {}})
     await until(lambda: leaving.in_flight)
     await transport.close()
-    await until(lambda: leaving.outbox.ended)
+    await until(lambda: leaving.ended)
     gate.set()
     await waiting
     await until(lambda: not leaving.in_flight)
     await client.rename(session, "x")
     subscribers = live.actor._subscribers  # pyright: ignore[reportPrivateUsage] see above
     assert leaving not in subscribers and len(subscribers) == 1
-    assert leaving.outbox.unsent == 0
+    assert leaving.unsent == 0
 
 
-async def test_large_replies_wait_for_room_one_after_the_other() -> None:
-    taken = asyncio.Event()
-    sent: list[int] = []
+async def test_hello_and_requests_may_come_in_one_write(host: Rig) -> None:
+    raw = Raw(host.raw())
+    status = {"v": 1, "id": "s", "op": "host.status", "params": {}}
+    await raw.send(HELLO, status, {**HELLO, "id": "again"})
+    replies = {frame["re"]: frame for frame in [await raw.frame() for _ in range(3)]}
+    assert replies["h"]["outcome"] == replies["s"]["outcome"] == "accepted"
+    assert replies["again"]["error"]["code"] == "invalid_request"
 
-    async def send(data: bytes) -> None:
-        await taken.wait()
-        sent.append(len(data))
 
-    outbox = Outbox(send, on_overflow=lambda session: None, limit=100)
-    running = asyncio.create_task(outbox.run())
+async def test_pages_for_a_client_that_does_not_read_stay_within_its_budget(
+    host: Rig, hand: Stagehand, work: Path
+) -> None:
+    async def long(puppet: Puppet, turn: Turn) -> TurnOutcome:
+        for number in range(11):
+            await puppet.session.text("assistant", "y" * MB, f"m{number}")
+        return "completed"
+
+    hand.scripts.append(long)
+    client = await host.client()
+    replica = await host.session(client, work)
+    session = replica.state.session
+    await client.prompt(session, "go")
+    await until(lambda: replica.state.run is None and len(replica.state.entries) >= 12)
+    raw = Raw(host.raw())
+    connection = host.connections[-1]
+    await raw.ask(HELLO)
+    asked = [
+        {"v": 1, "id": str(number), "op": "session.history", "session": session, "params": {"limit": 256}}
+        for number in range(10)
+    ]
+    await raw.send(*asked)
+    await until(lambda: connection.unsent > 20 * MB)
     most = 0
+    answered: set[str] = set()
+    while len(answered) < len(asked):
+        most = max(most, connection.unsent)
+        answered.add((await raw.frame())["re"])
+    assert most <= LIMITS.unsent_bytes
 
-    async def large() -> None:
-        nonlocal most
-        async with outbox.space(80):
-            await asyncio.sleep(0)
-            outbox.reply(b"x" * 80)
-            most = max(most, outbox.unsent)
 
-    larges = [asyncio.create_task(large()) for _ in range(5)]
-    for _ in range(20):
-        await asyncio.sleep(0)
-    assert most == 80 and sum(one.done() for one in larges) == 1
-    taken.set()
-    await asyncio.gather(*larges)
-    outbox.close()
-    await running
-    assert most == 80 and sum(sent) == 400
+async def test_repeats_of_a_running_request_are_one_effect_and_bounded(host: Rig, work: Path) -> None:
+    client = await host.client()
+    session = (await host.session(client, work)).state.session
+    process = await client.shell(session, op.ShellParams(command="trap '' TERM; while :; do sleep 0.1; done"))
+    raw = Raw(host.raw())
+    connection = host.connections[-1]
+    await raw.ask(HELLO)
+    stop = {"v": 1, "id": new_uuid7(), "op": "processes.stop", "session": session}
+    await raw.send(*[{**stop, "params": {"process": process, "graceMs": 300}}] * 1000)
+    replies = [await raw.frame() for _ in range(1000)]
+    busy = [one for one in replies if one["outcome"] == "rejected"]
+    assert {one["error"]["code"] for one in busy} == {"busy"}
+    assert len(replies) - len(busy) >= LIMITS.in_flight_requests
+    assert connection.in_flight == 0
 
 
 async def test_an_attachment_replaces_the_one_before_it_and_its_frames(
