@@ -47,7 +47,9 @@ class _JumpingSelector(selectors.DefaultSelector):
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None or timeout <= 0:
             return super().select(timeout)
-        if (ready := super().select(0)) or self.busy():
+        # Asked first: a thread that answers and ends in between has then written to a descriptor.
+        busy = self.busy()
+        if (ready := super().select(0)) or busy:
             return ready or super().select(min(timeout, STEP))
         _Offset.monotonic += timeout
         _Offset.wall += timeout
