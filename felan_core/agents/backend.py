@@ -21,21 +21,29 @@ from felan_core.protocol.entries import (
 )
 from felan_core.protocol.interactions import Answer, Authority, InteractionRequest
 from felan_core.protocol.operations import Image
-from felan_core.protocol.session import Command, Model, ToolSpec
+from felan_core.protocol.session import AgentMode, Command, Model, ToolSpec
 
 TurnOutcome = Literal["completed", "cancelled", "failed"]
 CompactTrigger = Literal["manual", "auto"]
 
 
 class AgentError(Exception):
-    """The agent refused or failed, and lives on. ``message`` is for people; ``details`` may have more
-    lines.
+    """The agent refused or failed, and lives on. ``message`` is a line for people, ``details`` may have more
+    lines. ``title``: what happened, in some words; ``advice``: what a person can do, as lines.
     """
 
-    def __init__(self, message: str, details: str = "") -> None:
+    def __init__(self, message: str, details: str = "", *, title: str = "", advice: str = "") -> None:
         super().__init__(message)
         self.message = message
         self.details = details
+        self.title = title
+        self.advice = advice
+
+
+class Refused(AgentError):
+    """The session refused one change: it is out of the contract, or too large. Nothing changed, and the
+    agent can go on.
+    """
 
 
 class AgentGone(AgentError):
@@ -176,6 +184,10 @@ class Session(Protocol):
 
     async def rename(self, name: str) -> None:
         """Give the session a name where the person gave none."""
+        ...
+
+    async def mode(self, mode: AgentMode) -> None:
+        """Publish the mode of the agent, which says whether it asks before it acts."""
         ...
 
     async def usage(self, used: int, size: int) -> None:

@@ -10,6 +10,7 @@ from felan_core.host.actor import SessionActor, notice_entry
 from felan_core.host.fitting import label
 from felan_core.host.pointer import Pointer
 from felan_core.host.services import CLEARS_SETTING
+from felan_core.protocol.base import UNSET
 from felan_core.protocol.entries import MessageEntry
 from felan_core.protocol.events import CatalogUpdated, KnownEvent, MessageCompleted, SessionUpdated
 
@@ -127,7 +128,11 @@ class Agent:
         header = self._actor.state.header
         # A name may be the whole command that somebody typed.
         kind, name = label(self.backend.kind), label(self.backend.name)
-        agent = msgspec.structs.replace(header.agent, kind=kind, name=name, state=state, memory=memory)
+        # An agent that starts anew publishes its mode anew.
+        mode = header.agent.mode if state == "ready" else UNSET
+        agent = msgspec.structs.replace(
+            header.agent, kind=kind, name=name, state=state, memory=memory, mode=mode
+        )
         old = self._actor.state.catalogue
         catalogue = msgspec.structs.replace(old, operations=self.operations())
         events: list[KnownEvent] = []
@@ -140,5 +145,6 @@ class Agent:
 
 def error_card(actor: SessionActor, problem: AgentError) -> MessageCompleted:
     """An agent's failure, as it stands in the transcript."""
-    title = "The agent ended" if isinstance(problem, AgentGone) else "The agent failed"
-    return notice_entry(actor, "error", title, problem.message, problem.details)
+    title = problem.title or ("The agent ended" if isinstance(problem, AgentGone) else "The agent failed")
+    text = "\n".join(part for part in (problem.message, problem.advice) if part)
+    return notice_entry(actor, "error", title, text, problem.details)

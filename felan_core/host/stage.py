@@ -9,7 +9,15 @@ from uuid import uuid4
 
 import msgspec
 
-from felan_core.agents.backend import AgentError, AgentGone, CompactTrigger, ProcessEnd, Tone, ToolPatch
+from felan_core.agents.backend import (
+    AgentError,
+    AgentGone,
+    CompactTrigger,
+    ProcessEnd,
+    Refused,
+    Tone,
+    ToolPatch,
+)
 from felan_core.host.actor import SessionActor, notice_entry
 from felan_core.host.broker import Broker
 from felan_core.host.fitting import checked, label, mended, scalars
@@ -27,8 +35,8 @@ from felan_core.protocol.entries import MessageOutcome, StreamKind, ToolDetails,
 from felan_core.protocol.errors import ProtocolError
 from felan_core.protocol.events import CatalogUpdated, SessionUpdated, ToolUpdated
 from felan_core.protocol.interactions import Answer, Authority, InteractionRequest
-from felan_core.protocol.session import Catalogue, Command, Model, ToolSpec
-from felan_core.store.errors import StoreError
+from felan_core.protocol.session import AgentMode, Catalogue, Command, Model, ToolSpec
+from felan_core.store.errors import InvalidRow, StoreError
 
 USAGE = "felan.usage"
 COMPACTED = "The agent compacted its context"
@@ -78,7 +86,9 @@ class Stage:
         try:
             return await self._actor.do(while_open)
         except ProtocolError as error:
-            raise AgentError(error.message) from error
+            raise Refused(error.message) from error
+        except InvalidRow as error:
+            raise Refused(str(error)) from error
         except StoreError as error:
             self._actor.services.report(error, "what an agent did")
             raise AgentError(str(error)) from error
@@ -146,24 +156,28 @@ class Stage:
         if changed.state == "running":
             return msgspec.structs.replace(changed, ended_at=UNSET)
         if not isinstance(changed.ended_at, int):
-            return msgspec.structs.replace(changed, ended_at=self._actor.services.clock())
+            return self._ended(changed)
         return changed
+
+    def _ended(self, tool: ToolEntry) -> ToolEntry:
+        """The tool as it ends now. One that waited for an answer had not begun."""
+        now = self._actor.services.clock()
+        started = now if tool.waiting else tool.started_at
+        return msgspec.structs.replace(tool, ended_at=now, started_at=started, waiting=UNSET)
 
     async def close_tools(self, which: OpenTools, reason: str) -> None:
         """End what is still open: of any turn, of the agent, or all. Inside a job.
 
         A tool that an agent takes up again belongs to the turn in which it began, and ends with this one.
         """
-        now = self._actor.services.clock()
         mine = set(self._tools.values())
         for entry in list(self._actor.state.entries):
             if not (isinstance(entry, ToolEntry) and entry.state == "running"):
                 continue
             if which == "all" or (entry.id in mine if which == "agent" else bool(entry.run)):
-                ended = msgspec.structs.replace(
-                    entry, state="interrupted", ended_at=now, details=ToolDetails(reason=reason)
-                )
-                await self._actor.commit(ToolUpdated(tool=ended))
+                details = ToolDetails(reason="not_run" if entry.waiting else reason)
+                ended = msgspec.structs.replace(entry, state="interrupted", details=details)
+                await self._actor.commit(ToolUpdated(tool=self._ended(ended)))
 
     # --- questions ---
 
@@ -182,7 +196,7 @@ class Stage:
             checked(request, InteractionRequest, "request")
             check_request(self._actor.state, request)
             await self._streams.complete("completed")
-            return await self._broker.open(
+            opened = await self._broker.open(
                 request,
                 tool=self._tools.get(tool) if tool is not None else None,
                 authority=authority,
@@ -190,6 +204,8 @@ class Stage:
                 expires_in_ms=expires_in_ms,
                 resume=resume,
             )
+            await self._set_waiting(tool, True)
+            return opened
 
         opened = self._actor.do(job)
         try:
@@ -198,13 +214,33 @@ class Stage:
             reason = _reason(error)
             opened.add_done_callback(lambda done: self._withdraw_opened(done, reason))
             raise
-        except (ProtocolError, StoreError) as error:
+        except (ProtocolError, StoreError, InvalidRow) as error:
             raise AgentError(str(error)) from error
         try:
-            return await asyncio.shield(answer)
+            answered = await asyncio.shield(answer)
         except asyncio.CancelledError as error:
             self._withdraw(interaction, _reason(error))
             raise
+        if tool is not None:
+            # The work begins with the answer, or never.
+            await self._do(lambda: self._set_waiting(tool, False))
+        return answered
+
+    async def _set_waiting(self, key: str | None, waiting: bool) -> None:
+        """A question about the tool is open, or the last one is answered. Inside a job."""
+        tool = self._known_tool(key) if key is not None else None
+        if tool is None or tool.state != "running":
+            return
+        others = any(
+            one.state == "waiting" and one.scope.tool == tool.id
+            for one in self._actor.state.interactions.values()
+        )
+        if waiting and not tool.waiting:
+            await self._actor.commit(ToolUpdated(tool=msgspec.structs.replace(tool, waiting=True)))
+        elif not waiting and tool.waiting and not others:
+            now = self._actor.services.clock()
+            changed = msgspec.structs.replace(tool, waiting=UNSET, started_at=now)
+            await self._actor.commit(ToolUpdated(tool=changed))
 
     def _withdraw_opened(
         self, opened: "asyncio.Future[tuple[str, asyncio.Future[Answer]]]", reason: str
@@ -279,6 +315,16 @@ class Stage:
             wanted: Maybe[str] = " ".join(scalars(name).split())[: LIMITS.label_bytes // 4] or UNSET
             if not header.name and wanted:
                 await self._actor.commit(SessionUpdated(header=msgspec.structs.replace(header, name=wanted)))
+
+        await self._do(job)
+
+    async def mode(self, mode: AgentMode) -> None:
+        async def job() -> None:
+            header = self._actor.state.header
+            checked(mode, AgentMode, "mode")
+            if header.agent.mode != mode:
+                agent = msgspec.structs.replace(header.agent, mode=mode)
+                await self._actor.commit(SessionUpdated(header=msgspec.structs.replace(header, agent=agent)))
 
         await self._do(job)
 

@@ -242,6 +242,8 @@ class Turns:
         settle: tuple[Call, RunResult | QueuedResult] | None = None,
     ) -> None:
         actor = self._actor
+        # What an agent said after its last turn is a message of its own, not the start of the next answer.
+        await self._streams.complete("completed")
         await self.agent.announce()
         try:
             pointer, told = await self._pointer.prompted()
@@ -411,7 +413,7 @@ class Turns:
             events += self._queue_events(Queue(items=actor.state.queue.items, held=True))
         header = actor.state.header
         if header.agent.state != "none":
-            agent = msgspec.structs.replace(header.agent, state="none")
+            agent = msgspec.structs.replace(header.agent, state="none", mode=UNSET)
             events.append(SessionUpdated(header=msgspec.structs.replace(header, agent=agent)))
         if events:
             await actor.commit(*events)

@@ -152,7 +152,7 @@ AnyToolContent = Union[ToolText, ToolDiff, ToolProcess]
 
 class ToolDetails(Wire, frozen=True, kw_only=True):
     """Status details. ``reason``: why it failed or was interrupted (``rejected``, ``cancelled``,
-    ``lost``).
+    ``not_run``, ``lost``, ``stopped``, a signal's name).
     """
 
     reason: Maybe[Label] = UNSET
@@ -161,7 +161,11 @@ class ToolDetails(Wire, frozen=True, kw_only=True):
 
 
 class ToolEntry(EntryBase, tag="tool", frozen=True, kw_only=True):
-    """A tool call, running or ended: the whole of it in every ``tool.updated``."""
+    """A tool call, running or ended: the whole of it in every ``tool.updated``.
+
+    ``waiting``: true while it is ``running`` and waits for an answer to a question about it; its work has not
+    begun, and ``started_at`` becomes the time of the answer.
+    """
 
     name: Label
     category: Label
@@ -169,6 +173,7 @@ class ToolEntry(EntryBase, tag="tool", frozen=True, kw_only=True):
     state: ToolStateName
     started_at: Instant
     ended_at: Maybe[Instant] = UNSET
+    waiting: Maybe[bool] = UNSET
     arguments: Maybe[Json] = UNSET
     locations: Maybe[list[Text]] = UNSET
     content: Maybe[list[AnyToolContent]] = UNSET

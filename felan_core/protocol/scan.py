@@ -24,10 +24,11 @@ _MARK: Final = b"\xef\xbb\xbf"
 
 def outside_strings(line: bytes) -> bytes:
     """The text without its strings, in pieces of bounded size so that a large frame is never copied whole."""
-    return b"".join(_outside(line))
+    return b"".join(outside_pieces(line))
 
 
-def _outside(line: bytes) -> Iterator[bytes]:
+def outside_pieces(line: bytes) -> Iterator[bytes]:
+    """The same, piece by piece, for a reader that may stop early."""
     inside = 0
     start, length = 0, len(line)
     while start < length:

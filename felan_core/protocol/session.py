@@ -108,13 +108,27 @@ class Model(Wire, frozen=True, kw_only=True):
     thinking: Maybe[list[Thinking]] = UNSET
 
 
+class AgentMode(Wire, frozen=True, kw_only=True):
+    """The mode of the agent that decides what it asks. ``id`` and ``name`` are the agent's own, and empty
+    where it has no such modes; ``asks``: whether it asks a person before it acts, absent where that is not
+    known.
+    """
+
+    id: Label
+    name: Label
+    asks: Maybe[bool] = UNSET
+
+
 class AgentInfo(Wire, frozen=True, kw_only=True):
-    """Which backend the session has. ``memory``: whether it remembers the session's earlier turns."""
+    """Which backend the session has. ``memory``: whether it remembers the session's earlier turns.
+    ``mode``: absent until the agent has published one.
+    """
 
     kind: Label
     name: Label
     state: Literal["none", "starting", "ready", "gone"]
     memory: bool
+    mode: Maybe[AgentMode] = UNSET
 
 
 class Catalogue(Wire, frozen=True, kw_only=True):

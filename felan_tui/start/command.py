@@ -20,5 +20,5 @@ def unstartable(command: str, cwd: str) -> str:
     if os.sep in program:
         program = os.path.join(cwd, program)
         found = os.path.isfile(program) and os.access(program, os.X_OK)
-        return "" if found else f"There is no program {program} to start as the agent."
-    return "" if shutil.which(program) else f"The agent's program {program!r} is not on PATH."
+        return "" if found else f"{program}: not found."
+    return "" if shutil.which(program) else f"{program}: not found on PATH."

@@ -119,7 +119,7 @@ def test_a_wrong_agent_command_can_be_put_right_where_it_was_typed(tmp_path: Pat
         felan.see("nosuchprogram --acp")
         felan.past(ENTER_SECONDS)
         felan.press("enter")
-        felan.see("'nosuchprogram' is not on PATH")
+        felan.see("nosuchprogram: not found on PATH")
         assert not (felan.data / "felan.toml").exists()
         felan.press("ctrl+c", "ctrl+c")
         felan.ended(WAIT)

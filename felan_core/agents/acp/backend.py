@@ -113,22 +113,26 @@ class AcpBackend:
         word = turn.text.split(maxsplit=1)[0] if turn.text.strip() else ""
         command = word.startswith("/") and word[1:] in life.updates.commands
         life.updates.compactions.begin_turn(command=command)
+        context = ""
         if not command:
             # A command of the agent is found at the very start of the prompt and takes all of it for its
             # arguments, so what is for the agent alone waits for the next prompt.
             waiting, self._waiting = self._waiting, ""
             notes, self._notes = self._notes, ""
             told = life.updates.compactions.take_told()
-            if before := "\n\n".join(text for text in (waiting, told, turn.context, notes) if text):
-                blocks.insert(0, {"type": "text", "text": before})
+            context = "\n\n".join(text for text in (waiting, told, turn.context, notes) if text)
         elif turn.context:
             waiting = f"{self._waiting}\n\n{turn.context}".lstrip()
             self._waiting = waiting.encode()[-WAITING_BYTES:].decode(errors="ignore")
         if turn.images and not schema.offers(life.capabilities, "promptCapabilities", "image"):
             await self._session.notice("warning", f"{life.name} takes no images", "It got your text alone.")
-            return blocks
-        for image in turn.images:
-            blocks.append({"type": "image", "mimeType": image.media_type, "data": image.data})
+        else:
+            for image in turn.images:
+                blocks.append({"type": "image", "mimeType": image.media_type, "data": image.data})
+        if context:
+            # After the person's text, from which agents take their titles. Some join the blocks as they are.
+            blocks.append({"type": "text", "text": f"\n\n{context}\n\n"})
+            life.updates.contexts.sent(context)
         return blocks
 
     async def resume(self, run: str, deferred: Deferred) -> TurnOutcome:

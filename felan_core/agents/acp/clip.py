@@ -1,24 +1,26 @@
 """Cuts what an agent sends down to the contract's limits, always with a mark that says so."""
 
-from typing import Any
+from math import isfinite
+from typing import Any, Final
 
 import msgspec
 
-from felan_core.protocol.base import LIMITS, Json
-from felan_core.protocol.errors import ProtocolError
-from felan_core.protocol.plain import plain
+from felan_core.protocol.base import LIMITS, MAX_INTEGER, Json
 
 MARK = "…"
+MAX_LEVELS: Final = LIMITS.json_depth - 6
+"""Levels of free JSON: a snapshot's frame has six around a tool's arguments."""
+TOO_DEEP: Final = f"{MARK} (nested deeper than {MAX_LEVELS} levels)"
 BODY_BYTES = 1024 * 1024
 """How much of one text of a tool call (an output, one side of a diff) is kept."""
-_STRING_LIMITS = (16 * 1024, 2 * 1024, 256, 64)
+_STRING_LIMITS = (LIMITS.text_bytes, 16 * 1024, 2 * 1024, 256, 64)
 
 
 def clip(text: str, limit: int) -> str:
     """The start of ``text`` in at most ``limit`` UTF-8 bytes, ending in … where something was cut."""
     if len(text) * 4 <= limit:
         return text
-    raw = text.encode("utf-8", "replace")
+    raw = text[: limit + 1].encode("utf-8", "replace")
     if len(raw) <= limit:
         return text
     return raw[: limit - len(MARK.encode())].decode("utf-8", "ignore") + MARK
@@ -26,7 +28,9 @@ def clip(text: str, limit: int) -> str:
 
 def label(text: str) -> str:
     """A line for a title: as long as the contract takes, with white space made single spaces."""
-    return clip(" ".join(text.split()), LIMITS.label_bytes)
+    start = text[: 8 * LIMITS.label_bytes]
+    words = " ".join(start.split())
+    return clip(words if len(start) == len(text) else f"{words}{MARK}", LIMITS.label_bytes)
 
 
 def long_text(text: str) -> str:
@@ -43,33 +47,49 @@ def body(text: str) -> str:
     return f"{kept}{MARK}\n({len(raw) - len(kept.encode()):,} more bytes are not kept)"
 
 
-def free_json(value: Json, limit: int = LIMITS.structured_bytes) -> Json:
-    """``value`` where it is plain JSON of at most ``limit`` bytes.
+def bounded(value: Json, limit: int) -> Json:
+    """``value`` as JSON that the contract takes, in at most ``limit`` bytes.
 
-    Else with its strings cut; else its text, cut.
+    What is nested too deep and a number beyond 2^53 - 1 become text. Where it is still too large its strings
+    are cut; else its text is.
     """
-    try:
-        checked = plain(value)
-    except ProtocolError:
-        return clip(_dump(value), limit // 2)
-    if len(msgspec.json.encode(checked)) <= limit:
+    checked = _plain(value, MAX_LEVELS)
+    raw = msgspec.json.encode(checked)
+    if len(raw) <= limit:
         return checked
     for length in _STRING_LIMITS:
-        shorter = _shorten(checked, length)
-        if len(msgspec.json.encode(shorter)) <= limit:
-            return shorter
-    return clip(_dump(checked), limit // 2)
+        if length < limit:
+            shorter = _shorten(checked, length)
+            if len(msgspec.json.encode(shorter)) <= limit:
+                return shorter
+    return clip(raw[:limit].decode("utf-8", "ignore"), limit // 2)
+
+
+def _plain(value: Any, levels: int) -> Json:
+    match value:
+        case None | bool():
+            return value
+        case str():
+            return value
+        case int():
+            return value if abs(value) <= MAX_INTEGER else str(value)
+        case float():
+            return value if isfinite(value) and abs(value) <= MAX_INTEGER else str(value)
+        case list() | dict() if levels <= 0:
+            return TOO_DEEP
+        case list():
+            return [_plain(item, levels - 1) for item in value]  # pyright: ignore[reportUnknownVariableType] - JSON
+        case dict():
+            return {_plain(str(name), 0): _plain(item, levels - 1) for name, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON
+        case _:
+            return str(value)
 
 
 def readable_json(value: Json) -> str:
     """``value`` as people read it: a string as it is, anything else as indented JSON."""
     if isinstance(value, str):
         return value
-    return msgspec.json.format(_dump(value), indent=2)
-
-
-def _dump(value: Json) -> str:
-    return msgspec.json.encode(value).decode()
+    return msgspec.json.format(msgspec.json.encode(_plain(value, MAX_LEVELS)), indent=2).decode()
 
 
 def _shorten(value: Any, length: int) -> Any:

@@ -56,7 +56,8 @@ class Compactions:
             return
         if "summary" in update:
             blocks = schema.objects(update.get("summary"))
-            one.summary = "\n\n".join(text for block in blocks if (text := schema.block_text(block)))
+            texts = [text for block in blocks if (text := schema.block_text(block))]
+            one.summary = long_text("\n\n".join(texts))
         match update.get("status"):
             case "completed":
                 one.over = True
@@ -74,10 +75,10 @@ class Compactions:
         """``compaction_summary_chunk``."""
         one = await self._begun(update)
         if one is not None and len(one.summary) < LIMITS.text_bytes:
-            one.summary += schema.block_text(schema.an_object(update.get("content")))
+            one.summary += long_text(schema.block_text(schema.an_object(update.get("content"))))
 
     async def _begun(self, update: JsonObject) -> _Compaction | None:
-        identity = schema.a_string(update.get("compactionId"))
+        identity = schema.identity(update.get("compactionId"))
         if not identity:
             return None
         if (known := self._known.get(identity)) is not None:

@@ -2,22 +2,29 @@
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+import time
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from felan_core import __version__
 from felan_core.agents.acp import schema
 from felan_core.agents.acp.asking import CANCELLED, Asking, at_once
-from felan_core.agents.acp.clip import free_json, label, long_text, readable_json
+from felan_core.agents.acp.clip import bounded, label, long_text, readable_json
+from felan_core.agents.acp.login import MAX_WAYS, ways
 from felan_core.agents.acp.process import AgentProcess, spawn
+from felan_core.agents.acp.replay import Replay
 from felan_core.agents.acp.rpc import Answering, Closed, Connection, RpcError, Trace
 from felan_core.agents.acp.tools import Ending, ToolBook
-from felan_core.agents.acp.updates import Updates
-from felan_core.agents.backend import AgentError, AgentGone, Session
+from felan_core.agents.acp.updates import HISTORY, Updates
+from felan_core.agents.backend import AgentError, AgentGone, Refused, Session
 from felan_core.protocol.base import Json, JsonObject
 from felan_core.protocol.entries import MessageOutcome
 
-EARLY_UPDATES = 1000
+EARLY_BYTES = 1024 * 1024
+"""Of the updates that come before the session has an id."""
+SESSION_ID_BYTES = 4096
+"""A longer id of a session is used and not remembered."""
+CAPABILITY_BYTES = 64 * 1024
 SESSION_VARIABLE = "FELAN_SESSION_ID"
 GONE = "the agent that asked is gone"
 
@@ -38,7 +45,15 @@ class Times:
 class Life:
     """Begins with ``begin``, ends by itself or with ``stop``, and is never begun again."""
 
-    def __init__(self, session: Session, times: Times, number: int) -> None:
+    def __init__(
+        self,
+        session: Session,
+        times: Times,
+        number: int,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
         self.name = "the agent"
         self.agent_session: str | None = None
         self.capabilities: JsonObject = {}
@@ -50,7 +65,13 @@ class Life:
         self.updates = Updates(session, tools)
         self.asking = Asking(session, tools, self.updates)
         self._early: list[tuple[str, JsonObject]] = []
-        self._replaying = False
+        self._early_room = EARLY_BYTES
+        self._replay = Replay(clock, sleep)
+        self._command = ""
+        self._unremembered: JsonObject | None = None
+        """The memory of a session that took the place of one that could not be loaded, until a turn of it is
+        over.
+        """
         self._process: AgentProcess | None = None
         self._connection: Connection | None = None
         self._over = asyncio.Event()
@@ -74,6 +95,7 @@ class Life:
 
     async def begin(self, command: str, environ: Mapping[str, str], trace: Trace | None) -> None:
         """Start the process and agree on the version. Raises ``AgentGone``."""
+        self._command = command
         self.name = label(command.split()[0].rpartition("/")[2]) if command.split() else self.name
         environ = {**environ, SESSION_VARIABLE: self._session.id}
         self._process = process = await spawn(command, self._session.cwd, environ)
@@ -82,7 +104,7 @@ class Life:
         self._watching = asyncio.get_running_loop().create_task(
             self._watch(process, self._connection), name="acp-watch"
         )
-        told = schema.an_object(
+        answer = schema.an_object(
             await self._handshake(
                 "initialize",
                 {
@@ -92,19 +114,21 @@ class Life:
                 },
             )
         )
-        version = told.get("protocolVersion")
-        info = schema.an_object(told.get("agentInfo"))
+        version = answer.get("protocolVersion")
+        info = schema.an_object(answer.get("agentInfo"))
+        self.updates.modes.identify(*map(schema.a_string, (info.get("name"), info.get("title"))), command)
         self.name = (
             label(schema.a_string(info.get("title")) or schema.a_string(info.get("name"))) or self.name
         )
         if type(version) is not int or version != schema.PROTOCOL_VERSION:
-            theirs = readable_json(free_json(version, 200))
+            theirs = readable_json(bounded(version, 200))
             raise AgentGone(
                 f"{self.name} speaks version {theirs} of the Agent Client Protocol,"
                 f" and Felan speaks version {schema.PROTOCOL_VERSION}."
             )
-        self.capabilities = schema.an_object(told.get("agentCapabilities"))
-        self._auth_methods = schema.objects(told.get("authMethods"))
+        self.capabilities = schema.an_object(bounded(answer.get("agentCapabilities"), CAPABILITY_BYTES))
+        methods = schema.objects(answer.get("authMethods"))[:MAX_WAYS]
+        self._auth_methods = schema.objects(bounded(methods, CAPABILITY_BYTES))
 
     async def open(self, memory: JsonObject | None) -> bool:
         """Resume, load or make the agent's session; whether it remembers.
@@ -112,14 +136,27 @@ class Life:
         Raises ``AgentGone`` or ``AgentError``.
         """
         place: JsonObject = {"cwd": self._session.cwd, "mcpServers": []}
-        known = schema.a_string((memory or {}).get("sessionId"))
-        if known and await self._restore(known, place):
-            return True
-        made = schema.an_object(await self._handshake("session/new", place)).get("sessionId")
+        known = [
+            name
+            for member in ("sessionId", "earlier")
+            if (name := schema.a_string((memory or {}).get(member)))
+        ]
+        for name in known:
+            if await self._restore(name, place):
+                return True
+        result = schema.an_object(await self._handshake("session/new", place))
+        made = result.get("sessionId")
         if not isinstance(made, str) or not made:
-            raise AgentError(f"{self.name} gave its session no id.")
+            raise AgentError(f"{self.name} answered session/new without the id of a session.")
         await self._adopt(made)
-        await self._session.remember({"sessionId": made})
+        await self.updates.modes.opened(result)
+        if len(made.encode("utf-8", "replace")) > SESSION_ID_BYTES:
+            await self.updates.left_out("the id of the agent's session", "It is too long to be remembered.")
+        elif known:
+            # What cannot be loaded now may be there again: an empty session does not take its place.
+            self._unremembered = {"sessionId": made, "earlier": known[-1]}
+        else:
+            await self._session.remember({"sessionId": made})
         return memory is None
 
     def at_rest(self) -> None:
@@ -135,15 +172,26 @@ class Life:
         ):
             if not can:
                 continue
-            self.agent_session, self._replaying = known, True
+            self.agent_session = known
+            self._replay.begin()
+            restored = False
             try:
-                await self._handshake(method, {"sessionId": known, **place})
-                return True
-            except _Refused:
+                result = await self._handshake(method, {"sessionId": known, **place})
+                restored = True
+            except _RequestRefused as error:
                 # Not known any more, or not by this agent. Each says so with an error code of its own.
                 self.agent_session = None
+                await self._session.notice(
+                    "warning",
+                    label(f"{self.name} could not take up its earlier session"),
+                    long_text(error.message),
+                    long_text(error.details),
+                )
+            else:
+                await self.updates.modes.opened(schema.an_object(result))
+                return True
             finally:
-                self._replaying = False
+                self._replay.answered(replays=restored and method == "session/load")
         return False
 
     async def _adopt(self, made: str) -> None:
@@ -180,6 +228,7 @@ class Life:
         ending: Ending = "lost"
         said: MessageOutcome = "failed"
         try:
+            await self._replay.over()
             if self.cancelled:
                 return "cancelled"
             result = await self.call("session/prompt", {"sessionId": self.agent_session, "prompt": blocks})
@@ -188,6 +237,9 @@ class Life:
                 ending, stop, said = "cancelled", "cancelled", "cancelled"
             else:
                 said = "completed"
+            if self._unremembered is not None:
+                memory, self._unremembered = self._unremembered, None
+                await self._session.remember(memory)
             return stop
         except asyncio.CancelledError:
             # The session gave the turn up; the agent would go on with it, and answer no other prompt.
@@ -242,23 +294,44 @@ class Life:
 
     # --- what the agent sends ---
 
-    async def notified(self, method: str, params: JsonObject) -> None:
+    async def notified(self, method: str, params: JsonObject, size: int) -> None:
         if method != "session/update":
             return
         session = schema.a_string(params.get("sessionId"))
         update = schema.an_object(params.get("update"))
         if self.agent_session is None:
-            if len(self._early) < EARLY_UPDATES:
-                self._early.append((session, update))
+            await self._keep_early(session, update, size)
         elif session == self.agent_session:
-            await self.updates.take(update, replay=self._replaying)
+            if update.get("sessionUpdate") in HISTORY and self._replay.heard():
+                return
+            await self.updates.take(update)
             if self.updates.compactions.refusal is not None:
                 if self._in_turn:
                     self.cancel()
                 else:
                     await self.updates.compactions.complain()
 
+    async def _keep_early(self, session: str, update: JsonObject, size: int) -> None:
+        if size <= self._early_room:
+            self._early_room -= size
+            self._early.append((session, update))
+        else:
+            await self.updates.left_out(
+                "updates that came before the session",
+                f"More than {EARLY_BYTES:,} bytes of them are not kept.",
+            )
+
+    async def dropped(self, what: str) -> None:
+        await self.updates.left_out(what)
+
     async def requested(self, method: str, params: JsonObject) -> Answering:
+        try:
+            return await self._accepted(method, params)
+        except Refused as error:
+            await self.updates.left_out("a question of the agent", str(error))
+            raise RpcError(schema.INTERNAL_ERROR, str(error)) from None
+
+    async def _accepted(self, method: str, params: JsonObject) -> Answering:
         match method:
             case "session/request_permission":
                 if self.cancelled:
@@ -357,19 +430,16 @@ class Life:
     def _refusal(self, method: str, error: RpcError) -> AgentError:
         details = error.message if error.data is None else f"{error.message}\n{readable_json(error.data)}"
         if error.code == schema.AUTH_REQUIRED:
-            ways = [
-                ": ".join(
-                    part
-                    for part in (schema.a_string(way.get("name")), schema.a_string(way.get("description")))
-                    if part
-                )
-                for way in self._auth_methods
-            ]
-            named = "; ".join(way for way in ways if way)
-            advice = f" Its ways to do that: {named}." if named else ""
-            return AgentError(label(f"{self.name} wants you to log in first.{advice}"), long_text(details))
-        return _Refused(label(f"{self.name} refused {method}: {error.message}"), long_text(details))
+            return AgentError(
+                label(f"{self.name} requires a login."),
+                long_text(details),
+                title="Login required",
+                advice=long_text(
+                    ways(self._auth_methods, self._command, bounded(error.data, CAPABILITY_BYTES))
+                ),
+            )
+        return _RequestRefused(label(f"{self.name} refused {method}: {error.message}"), long_text(details))
 
 
-class _Refused(AgentError):
+class _RequestRefused(AgentError):
     """The agent answered with an error that is not about logging in."""

@@ -21,6 +21,8 @@ from felan_core.agents.backend import AgentGone
 
 STDERR_BYTES = 64 * 1024
 READ_LIMIT = 512 * 1024
+_SHELL_CODES = {126: "a program could not be run", 127: "a program was not found"}
+"""What these codes mean by the convention of shells and ``env`` (POSIX 2.8.2)."""
 GROUP_GRACE_SECONDS = 0.3
 """How long what an agent left behind has between TERM and KILL."""
 
@@ -63,6 +65,8 @@ class AgentProcess:
         code = self.returncode
         if code is None:
             return "closed its output and still runs"
+        if code in _SHELL_CODES:
+            return f"exited with code {code}: {_SHELL_CODES[code]}"
         if code >= 0:
             return f"exited with code {code}"
         with contextlib.suppress(ValueError):
@@ -165,14 +169,23 @@ def argv_of(command: str, cwd: str, environ: Mapping[str, str]) -> list[str]:
         # The child starts in the session's folder, and that is where a relative path is meant from.
         program = os.path.join(cwd, program)
         if not os.path.exists(program):
-            raise AgentGone(f"There is no program {program}.", command)
+            raise _not_found(f"{program}: not found.", command)
         if os.path.isdir(program) or not os.access(program, os.X_OK):
             raise AgentGone(f"{program} is not a program that this user may run.", command)
         return [program, *words[1:]]
     found = shutil.which(program, path=environ.get("PATH", os.defpath))
     if found is None:
-        raise AgentGone(f"The program {program!r} is not on PATH.", command)
+        raise _not_found(f"{program}: not found on PATH.", command)
     return [os.path.abspath(found), *words[1:]]
+
+
+def _not_found(message: str, command: str) -> AgentGone:
+    return AgentGone(
+        message,
+        command,
+        title="The agent's program was not found",
+        advice="Install it, or start Felan with the command of an agent that is installed.",
+    )
 
 
 def _dying_with_us(argv: list[str]) -> list[str]:

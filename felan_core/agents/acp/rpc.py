@@ -7,7 +7,6 @@ own. The two directions have separate id spaces. What is no message is skipped, 
 
 import asyncio
 import contextlib
-import json
 from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
@@ -15,11 +14,16 @@ from typing import Any, Protocol
 import msgspec
 
 from felan_core.agents.acp import schema
+from felan_core.agents.acp.lines import decode
 from felan_core.protocol.base import Json, JsonObject
 
 LINE_BYTES = 64 * 1024 * 1024
 """A longer line is skipped: nothing that a person reads is this long."""
 CHUNK_BYTES = 256 * 1024
+THREAD_BYTES = 256 * 1024
+"""A longer line is decoded in a thread, so that the loop runs meanwhile."""
+MAX_ANSWERING = 64
+"""Requests of the peer that wait for their answers; further ones are refused."""
 GARBAGE_KEPT = 5
 GARBAGE_BYTES = 400
 
@@ -44,12 +48,16 @@ class Closed(Exception):
 class Handler(Protocol):
     """What the peer's messages are for."""
 
-    async def notified(self, method: str, params: JsonObject) -> None:
-        """A notification. The next message is read when this returns."""
+    async def notified(self, method: str, params: JsonObject, size: int) -> None:
+        """A notification of ``size`` bytes. The next message is read when this returns."""
         ...
 
     async def requested(self, method: str, params: JsonObject) -> Answering:
         """Accept a request, in order, and return what answers it later. Raises ``RpcError``."""
+        ...
+
+    async def dropped(self, what: str) -> None:
+        """A part of what the peer sent was too large to read; ``what`` names it."""
         ...
 
     def ended(self, fault: BaseException | None) -> None:
@@ -76,7 +84,7 @@ class Connection:
         self._trace = trace
         self._next = 0
         self._pending: dict[RequestId, asyncio.Future[Json]] = {}
-        self._answering: dict[RequestId, asyncio.Task[None]] = {}
+        self._answering: dict[asyncio.Task[None], RequestId] = {}
         self._task: asyncio.Task[None] | None = None
         self._over = False
         self.received = 0
@@ -156,7 +164,7 @@ class Connection:
             start = 0
             while (end := chunk.find(b"\n", start)) >= 0:
                 if skipped:
-                    self._spoilt(b"(a line of %d bytes)" % (skipped + end - start))
+                    await self._skipped(skipped + end - start)
                     skipped = 0
                 elif held:
                     held += chunk[start:end]
@@ -176,6 +184,10 @@ class Connection:
             # A last line without its end: a message that the peer did not finish before it died.
             self._spoilt(bytes(held))
 
+    async def _skipped(self, size: int) -> None:
+        self._spoilt(b"(a line of %d bytes)" % size)
+        await self._handler.dropped(f"a message of {size:,} bytes")
+
     async def _chunk(self) -> bytes:
         self.reading = True
         chunk = await self._reader.read(CHUNK_BYTES)
@@ -185,10 +197,16 @@ class Connection:
     async def _take(self, line: bytes) -> None:
         if not line.strip():
             return
-        message = decode(line)
-        if message is None:
+        decoded = decode(line) if len(line) <= THREAD_BYTES else await asyncio.to_thread(decode, line)
+        if decoded is None:
             self._spoilt(line)
+            if len(line) > THREAD_BYTES:
+                await self._handler.dropped(f"a line of {len(line):,} bytes that is no message")
             return
+        if decoded.left_out:
+            size = f"of a message of {len(line):,} bytes"
+            await self._handler.dropped(f"{', '.join(decoded.left_out)} {size}")
+        message = decoded.body
         if self._trace is not None:
             self._trace("a2c", line)
         method = message.get("method")
@@ -199,7 +217,7 @@ class Connection:
             elif method == "$/cancel_request":
                 self._cancel_answering(_request_id(params.get("requestId")))
             else:
-                await self._handler.notified(method, params)
+                await self._handler.notified(method, params, len(line))
         elif "id" in message:
             self._settle(message)
         else:
@@ -214,34 +232,38 @@ class Connection:
             answer.set_result(message.get("result"))
         else:
             told = schema.an_object(error)
-            code = told.get("code")
+            code = schema.an_integer(told.get("code"))
             answer.set_exception(
                 RpcError(
-                    code if isinstance(code, int) else schema.INTERNAL_ERROR,
+                    schema.INTERNAL_ERROR if code is None else code,
                     schema.a_string(told.get("message")) or "an error without a message",
                     told.get("data"),
                 )
             )
 
     async def _accept(self, number: RequestId, method: str, params: JsonObject) -> None:
+        if len(self._answering) >= MAX_ANSWERING:
+            await self._refuse(number, RpcError(schema.INTERNAL_ERROR, "Too many requests at once"))
+            await self._handler.dropped(f"questions past the first {MAX_ANSWERING} that wait")
+            return
         try:
             answering = await self._handler.requested(method, params)
         except RpcError as error:
             await self._refuse(number, error)
             return
         task = asyncio.get_running_loop().create_task(self._answer(number, answering), name=f"acp-{method}")
-        self._answering[number] = task
+        self._answering[task] = number
         task.add_done_callback(lambda done: self._answered(number, done))
 
     def _answered(self, number: RequestId, task: asyncio.Task[None]) -> None:
-        if self._answering.get(number) is task:
-            del self._answering[number]
+        del self._answering[task]
         if task.cancelled() and not self._over:
             self._put(_error(number, RpcError(schema.REQUEST_CANCELLED, "Request cancelled")))
 
     def _cancel_answering(self, number: RequestId) -> None:
-        if (task := self._answering.get(number)) is not None:
-            self._stop_answering(task, "the agent withdrew the question")
+        for task, its in self._answering.items():
+            if its == number:
+                self._stop_answering(task, "the agent withdrew the question")
 
     @staticmethod
     def _stop_answering(task: asyncio.Task[None], reason: str) -> None:
@@ -296,40 +318,14 @@ class Connection:
         for answer in list(self._pending.values()):
             if not answer.done():
                 answer.set_exception(Closed() if fault is None else fault)
-        for task in list(self._answering.values()):
+        for task in list(self._answering):
             self._stop_answering(task, "the agent that asked is gone")
         self._handler.ended(fault)
 
 
-def decode(line: bytes) -> JsonObject | None:
-    """The object on one line, or None. Takes lone surrogates, NaN and broken UTF-8, too."""
-    value: Any
-    try:
-        value = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        try:
-            # Agents that cut their text by UTF-16 units send halves of a pair, each in a chunk of its own.
-            text = line.decode("utf-8", "replace")
-            value = _mended(json.loads(text, parse_constant=lambda _: None))
-        except (ValueError, RecursionError):
-            return None
-    return value if isinstance(value, dict) else None  # pyright: ignore[reportUnknownVariableType] - JSON
-
-
-def _mended(value: Any) -> Any:
-    match value:
-        case str():
-            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        case list():
-            return [_mended(item) for item in value]  # pyright: ignore[reportUnknownVariableType] - JSON
-        case dict():
-            return {_mended(name): _mended(item) for name, item in value.items()}  # pyright: ignore[reportUnknownVariableType] - JSON
-        case _:
-            return value
-
-
 def _request_id(value: Json) -> RequestId:
-    return value if isinstance(value, int | str) else None
+    """``value`` where it can be an id. ``true`` is none, though Python takes it for 1."""
+    return value if isinstance(value, int | str) and not isinstance(value, bool) else None
 
 
 def _error(number: RequestId, error: RpcError) -> JsonObject:

@@ -4,11 +4,13 @@ Agents leave out, null and invent members (a null is legal nearly everywhere), s
 member: what has the wrong type counts as absent, and one bad member never costs the rest of the message.
 """
 
+import hashlib
 from typing import Any, Final
 
-from felan_core.protocol.base import Json, JsonObject
+from felan_core.protocol.base import MAX_INTEGER, Json, JsonObject
 
 PROTOCOL_VERSION: Final = 1
+ID_CHARACTERS: Final = 512
 
 CLIENT_CAPABILITIES: Final[JsonObject] = {
     # Files and terminals are the agent's own business: it works on the same disk, version 2 of the protocol
@@ -49,13 +51,27 @@ def a_string(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-def a_count(value: Json) -> int | None:
-    """A whole number from 0 to 2^53 - 1, or None."""
+def an_integer(value: Json) -> int | None:
+    """A whole number within ±(2^53 - 1), or None."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 2**53 - 1:
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > MAX_INTEGER:
         return None
     return value
+
+
+def a_count(value: Json) -> int | None:
+    """A whole number from 0 to 2^53 - 1, or None."""
+    count = an_integer(value)
+    return None if count is None or count < 0 else count
+
+
+def identity(value: Json) -> str:
+    """An id of the agent, to look up by: a long one as its digest, so that none is kept whole."""
+    name = a_string(value)
+    if len(name) <= ID_CHARACTERS:
+        return name
+    return "sha256:" + hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()
 
 
 def offers(capabilities: JsonObject, *path: str) -> bool:

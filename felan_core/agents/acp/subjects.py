@@ -35,7 +35,7 @@ def subject_of(call: ToolCall, notes: Iterable[str] = ()) -> ApprovalSubject:
     given = schema.an_object(call.raw_input)
     command = command_of(call.raw_input) or _titled_command(call)
     folder = next((text for member in _FOLDER if (text := schema.a_string(given.get(member)))), "")
-    changes = call.changes()
+    changes = call.changes
     diffs = [
         DiffSubject(path=one.path, new=one.new, old=one.old) for one in changes if isinstance(one, ToolDiff)
     ]
@@ -43,7 +43,10 @@ def subject_of(call: ToolCall, notes: Iterable[str] = ()) -> ApprovalSubject:
     shown = {clip(path, PATH_BYTES) for path in paths[:MAX_PATHS]}
     shown |= {text for one in diffs for text in (one.path, one.new, one.old) if isinstance(text, str)}
     shown.add(clip(folder, PATH_BYTES))
-    texts = [*(part.text for part in changes if isinstance(part, ToolText)), *call.texts()]
+    texts = [
+        *(part.text for part in changes if isinstance(part, ToolText)),
+        *(one.text for one in call.texts),
+    ]
     if not command and not diffs:
         # An edit may come as a patch in the input alone.
         texts += [text for member in _PATCHES if (text := schema.a_string(given.get(member)))]
@@ -71,7 +74,7 @@ def _titled_command(call: ToolCall) -> Command | None:
 
 
 def _paths(call: ToolCall, given: JsonObject) -> Iterator[str]:
-    changed = [schema.a_string(item.get("path")) for item in call.content if item.get("type") == "diff"]
+    changed = [one.path for one in call.changes if isinstance(one, ToolDiff)]
     named = [schema.a_string(given.get(member)) for member in _PATHS]
     yield from dict.fromkeys(path for path in [*call.locations, *changed, *named] if path)
 

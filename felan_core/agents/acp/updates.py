@@ -1,20 +1,32 @@
 """``session/update`` notifications as calls of the session, one after the other and in order."""
 
+import contextlib
+from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from felan_core.agents.acp import schema
 from felan_core.agents.acp.clip import clip, label, long_text
 from felan_core.agents.acp.compaction import Compactions
+from felan_core.agents.acp.modes import Modes
 from felan_core.agents.acp.tools import Ending, ToolBook, ToolCall
-from felan_core.agents.backend import Session, Tone
+from felan_core.agents.backend import Refused, Session, Tone
 from felan_core.protocol.base import LIMITS, UNSET, Json, JsonObject
+from felan_core.protocol.checks import weight
 from felan_core.protocol.elements import Column, ViewElement, ViewItem, ViewPage
 from felan_core.protocol.entries import MessageOutcome
 from felan_core.protocol.session import Command
 
 PLAN_ELEMENT: Final = "acp.plan"
-MAX_COMMANDS: Final = 512
+MAX_COMMANDS: Final = LIMITS.page_entries
+COMMANDS_BYTES: Final = 1024 * 1024
+"""Of the commands that are offered, together."""
+COMMAND_BYTES: Final = 2 * 1024
+"""Of one command's description."""
+KNOWN_COMMANDS: Final = 4096
+"""Names that are known as commands of the agent, offered or not."""
+MAX_COMPLAINTS: Final = 16
+"""Kinds of parts that were left out, each of which is published once."""
 HISTORY: Final = frozenset(
     {
         "user_message_chunk",
@@ -28,7 +40,30 @@ HISTORY: Final = frozenset(
     }
 )
 """What an agent replays of earlier turns when a session is loaded. The transcript has it already."""
+_KEPT_STARTS: Final = 8
+_START: Final = 40
+_LEAST: Final = 8
+"""A shorter title says too little to be the start of a context."""
 _TONES: dict[str, Tone] = {"info": "info", "warning": "warning", "error": "error"}
+
+
+class Contexts:
+    """What was sent for the agent alone. Some agents name a session by the start of what they got."""
+
+    def __init__(self) -> None:
+        self._starts: deque[str] = deque(maxlen=_KEPT_STARTS)
+
+    def sent(self, text: str) -> None:
+        self._starts.append(" ".join(text.split())[:_START])
+
+    def begins(self, title: str) -> bool:
+        """Whether ``title`` begins with such a text, or is the start of one."""
+        words = " ".join(title.split()).rstrip("….")
+        return any(
+            words.startswith(start) if len(words) >= len(start) else start.startswith(words)
+            for start in self._starts
+            if len(words) >= _LEAST
+        )
 
 
 class Updates:
@@ -38,8 +73,11 @@ class Updates:
         self._session = session
         self._tools = tools
         self.compactions = Compactions(session)
-        self._plan: list[JsonObject] = []
+        self.modes = Modes(session)
+        self.contexts = Contexts()
+        self._plan_open = False
         self._plan_shown = False
+        self._complaints: set[str] = set()
         self.commands: frozenset[str] = frozenset()
         """The agent's own slash commands."""
         self._kinds: dict[str, Callable[[JsonObject], Awaitable[None]]] = {
@@ -50,24 +88,42 @@ class Updates:
             "plan": self._plan_update,
             "available_commands_update": self._commands_update,
             "session_info_update": self._info_update,
+            "current_mode_update": self.modes.current,
+            "config_option_update": self.modes.update,
             "usage_update": self._usage_update,
             "notice": self._notice,
             "compaction_update": self.compactions.update,
             "compaction_summary_chunk": self.compactions.chunk,
         }
 
-    async def take(self, update: JsonObject, *, replay: bool = False) -> None:
-        """Show one update. Unknown kinds are ignored, as the protocol wants; ``replay``: so is history."""
+    async def take(self, update: JsonObject) -> None:
+        """Show one update. Unknown kinds are ignored, as the protocol wants."""
         kind = update.get("sessionUpdate")
-        if not isinstance(kind, str) or (replay and kind in HISTORY):
+        if not isinstance(kind, str):
             return
-        if (handle := self._kinds.get(kind)) is not None:
+        if (handle := self._kinds.get(kind)) is None:
+            return
+        try:
             await handle(update)
+        except Refused as error:
+            await self.left_out(f"an update of the kind {kind}", str(error))
+
+    async def left_out(self, what: str, why: str = "") -> None:
+        """Publish that a part of what the agent sent is not shown, once for each kind of part."""
+        if what not in self._complaints and len(self._complaints) < MAX_COMPLAINTS:
+            self._complaints.add(what)
+            with contextlib.suppress(Refused):
+                await self._session.notice("warning", label(f"Felan left out {what}"), long_text(why))
 
     async def show(self, call: ToolCall) -> None:
         """Put up a tool call's card as it is now, where it changed."""
         if (patch := call.patch()) is not None:
-            await self._session.tool(patch)
+            try:
+                await self._session.tool(patch)
+            except Refused as error:
+                await self.left_out("a change of a tool call", str(error))
+        while call.odd:
+            await self.left_out(call.odd.pop(), "It is beyond the range of integers that a browser can show.")
 
     async def end_turn(self, ending: Ending, said: MessageOutcome) -> None:
         """Close what the agent left open: the streaming message, tool calls, a plan that is all done.
@@ -78,7 +134,7 @@ class Updates:
         for call in self._tools.still_open():
             call.end(ending)
             await self.show(call)
-        if self._plan_shown and all(entry.get("status") == "completed" for entry in self._plan):
+        if not self._plan_open:
             await self._hide_plan()
 
     async def _answer(self, update: JsonObject) -> None:
@@ -89,8 +145,8 @@ class Updates:
 
     async def _chunk(self, kind: Any, update: JsonObject) -> None:
         text = schema.block_text(schema.an_object(update.get("content")))
-        if text:
-            await self._session.text(kind, text, schema.a_string(update.get("messageId")) or None)
+        if text and not await self.modes.text(text):
+            await self._session.text(kind, text, schema.identity(update.get("messageId")) or None)
 
     async def _tool_call(self, update: JsonObject) -> None:
         if (call := self._tools.upsert(update, announced=True)) is not None:
@@ -103,12 +159,13 @@ class Updates:
     async def _plan_update(self, update: JsonObject) -> None:
         # What follows is a new thought, also for agents that do not number their messages.
         await self._session.end_message()
-        self._plan = schema.objects(update.get("entries"))
-        if not self._plan:
+        plan = schema.objects(update.get("entries"))
+        self._plan_open = not all(entry.get("status") == "completed" for entry in plan)
+        if not plan:
             await self._hide_plan()
             return
         self._plan_shown = True
-        await self._session.show(plan_element(self._plan))
+        await self._session.show(plan_element(plan))
 
     async def _hide_plan(self) -> None:
         if self._plan_shown:
@@ -116,25 +173,36 @@ class Updates:
             await self._session.remove(PLAN_ELEMENT)
 
     async def _commands_update(self, update: JsonObject) -> None:
-        found: list[Command] = []
-        for told in schema.objects(update.get("availableCommands"))[:MAX_COMMANDS]:
+        found: dict[str, Command] = {}
+        for told in schema.objects(update.get("availableCommands")):
             name = schema.a_string(told.get("name"))
-            if not name or len(name) > LIMITS.id_bytes:
+            if not name or len(name.encode("utf-8", "replace")) > LIMITS.id_bytes:
                 continue  # it could not be called by a name that was cut
             description = schema.a_string(told.get("description"))
             hint = schema.a_string(schema.an_object(told.get("input")).get("hint"))
-            found.append(
+            found.setdefault(
+                name,
                 Command(
                     name=name,
-                    description=long_text(description) if description else UNSET,
+                    description=clip(description, COMMAND_BYTES) if description else UNSET,
                     hint=label(hint) if hint else UNSET,
-                )
+                ),
             )
-        self.commands = frozenset(command.name for command in found)
-        await self._session.offer(commands=found)
+            if len(found) == KNOWN_COMMANDS:
+                break
+        self.commands = frozenset(found)
+        offered = _within(list(found.values())[:MAX_COMMANDS], COMMANDS_BYTES)
+        await self._session.offer(commands=offered)
+        if len(offered) < len(found):
+            await self.left_out(
+                "commands of the agent",
+                f"It offers {len(found)} commands, and the first {len(offered)} are listed."
+                " All of them can be typed.",
+            )
 
     async def _info_update(self, update: JsonObject) -> None:
-        if title := label(schema.a_string(update.get("title"))):
+        title = label(schema.a_string(update.get("title")))
+        if title and not self.contexts.begins(title):
             await self._session.rename(title)
 
     async def _usage_update(self, update: JsonObject) -> None:
@@ -149,6 +217,14 @@ class Updates:
         tone = _TONES.get(schema.a_string(update.get("severity")), "info")
         text = schema.a_string(update.get("description"))
         await self._session.notice(tone, label(title), long_text(text))
+
+
+def _within(commands: list[Command], limit: int) -> list[Command]:
+    for number, command in enumerate(commands):
+        limit -= weight(command) + 1
+        if limit < 0:
+            return commands[:number]
+    return commands
 
 
 def plan_element(entries: list[JsonObject]) -> ViewElement:

@@ -3,18 +3,18 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import msgspec
 
 from felan_core.agents.backend import AgentError, AgentGone, CompactTrigger, ProcessEnd, Tone, ToolPatch
-from felan_core.protocol.base import LIMITS, UNSET, JsonObject, UnsetType
+from felan_core.protocol.base import LIMITS, UNSET, JsonObject, Page, UnsetType
 from felan_core.protocol.elements import Element
 from felan_core.protocol.entries import MessageOutcome, ToolEntry
 from felan_core.protocol.interactions import Answer, ApprovalAnswer, ApprovalRequest, InteractionRequest
 from felan_core.protocol.interactions import validate_interaction_answer as check_answer
 from felan_core.protocol.plain import plain
-from felan_core.protocol.session import Command, Model, ToolSpec
+from felan_core.protocol.session import AgentMode, Command, Model, ToolSpec
 
 WAIT_SECONDS = 20.0
 
@@ -114,7 +114,7 @@ class RecordingSession:
                 card[name] = value
         entry = {"kind": "tool", "id": "ent", "seq": 1, "at": 0, "startedAt": 0, **card}
         held_to(msgspec.to_builtins(entry), ToolEntry)
-        assert len(msgspec.json.encode(card.get("arguments"))) <= LIMITS.structured_bytes
+        assert len(msgspec.json.encode(entry)) <= LIMITS.page_bytes
         plain(card.get("arguments"))
         self._note("tool", patch=patch)
 
@@ -162,7 +162,7 @@ class RecordingSession:
         tools: Sequence[ToolSpec] | None = None,
         models: Sequence[Model] | None = None,
     ) -> None:
-        held_to(msgspec.to_builtins(list(commands or [])), list[Command])
+        held_to(msgspec.to_builtins(list(commands or [])), Annotated[list[Command], Page])
         self._note("offer", commands=commands, tools=tools, models=models)
 
     async def rename(self, name: str) -> None:
@@ -171,6 +171,10 @@ class RecordingSession:
 
     async def usage(self, used: int, size: int) -> None:
         self._note("usage", used=used, size=size)
+
+    async def mode(self, mode: AgentMode) -> None:
+        held_to(msgspec.to_builtins(mode), AgentMode)
+        self._note("mode", mode=mode)
 
     async def remember(self, memory: JsonObject) -> None:
         self.memory = memory

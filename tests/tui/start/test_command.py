@@ -8,13 +8,13 @@ from felan_tui.start.command import unstartable
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("nosuchprogram --acp", "'nosuchprogram' is not on PATH"),
+        ("nosuchprogram --acp", "nosuchprogram: not found on PATH"),
         ('sh "unclosed', "cannot be read"),
         ("  ", "is empty"),
-        ("./none", "There is no program"),
-        ("./plain --x", "There is no program"),
-        (".", "is not on PATH"),
-        ("./", "There is no program"),
+        ("./none", "none: not found."),
+        ("./plain --x", "plain: not found."),
+        (".", "not found on PATH"),
+        ("./", "not found."),
         ("./agent --x", ""),
         ("sh -c 'exit 1'", ""),
     ],

@@ -25,7 +25,10 @@ async def test_a_compaction_is_raised_before_and_after_and_told_once_with_the_ne
     ]
     said = len(stage.session.said())
     await stage.backend.turn(Turn(run="r2", text="two", context="the prompt's own"))
-    assert json.loads(stage.session.said()[said:]) == ["the pointer after 1\n\nthe prompt's own", "two"]
+    assert json.loads(stage.session.said()[said:]) == [
+        "two",
+        "\n\nthe pointer after 1\n\nthe prompt's own\n\n",
+    ]
 
 
 async def test_every_way_in_which_a_compaction_can_go(stage: Stage) -> None:
@@ -53,7 +56,7 @@ async def test_a_compaction_in_a_command_of_the_agent_was_asked_for(stage: Stage
     assert json.loads(stage.session.said()[said:]) == ["/compact again"]
     said = len(stage.session.said())
     await stage.take_turn("go on")
-    assert json.loads(stage.session.said()[said:]) == ["the pointer after 2", "go on"]
+    assert json.loads(stage.session.said()[said:]) == ["go on", "\n\nthe pointer after 2\n\n"]
     assert [call.trigger for call in stage.session.named("compacting")][1:] == ["manual", "auto"]
 
 

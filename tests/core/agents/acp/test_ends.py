@@ -201,8 +201,8 @@ async def test_what_the_session_raises_reaches_the_turn_and_the_agent_is_ended(s
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        ("no-such-agent-anywhere acp", "'no-such-agent-anywhere' is not on PATH"),
-        ("./not-here", "There is no program .*/not-here"),
+        ("no-such-agent-anywhere acp", "no-such-agent-anywhere: not found on PATH"),
+        ("./not-here", ".*/not-here: not found"),
         ("./plain.txt", "is not a program that this user may run"),
         ("'unbalanced", "cannot be read"),
         ("  ", "No command is configured"),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from felan_core.agents.acp.asking import Asking
-from felan_core.agents.acp.clip import BODY_BYTES, body, clip, free_json, label
+from felan_core.agents.acp.clip import BODY_BYTES, body, bounded, clip, label
 from felan_core.agents.acp.life import Life, Times
 from felan_core.agents.acp.rpc import RpcError
 from felan_core.agents.acp.subjects import subject_of
@@ -194,7 +194,7 @@ async def test_parameters_of_the_wrong_shape_are_survived(method: str) -> None:
         {"sessionId": "s", "update": [1]},
         {"sessionId": "s", "toolCall": "x"},
     ):
-        await life.notified(method, params)
+        await life.notified(method, params, 10)
         with pytest.raises(RpcError):
             await life.requested(method, params)
 
@@ -214,10 +214,10 @@ def test_a_cut_ends_with_a_mark_and_never_inside_a_character() -> None:
     ids=["long text", "many texts", "many members", "big number"],
 )
 def test_free_json_is_kept_within_the_limit_and_says_where_it_was_cut(value: Any) -> None:
-    kept = free_json(value)
+    kept = bounded(value, LIMITS.structured_bytes)
     raw = msgspec.json.encode(kept)
     assert len(raw) <= LIMITS.structured_bytes
-    assert "…" in raw.decode() or kept == '{"n":1180591620717411303424}'
+    assert "…" in raw.decode() or kept == {"n": "1180591620717411303424"}
 
 
 def test_a_change_that_is_too_large_to_show_is_named_and_never_shown_in_half() -> None:

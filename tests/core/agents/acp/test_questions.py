@@ -69,8 +69,8 @@ async def test_a_note_goes_to_the_agent_with_the_next_prompt_and_the_person_is_t
     assert "next message" in notice.title and notice.text == "use trash-cli"
     await stage.take_turn("go on")
     blocks = json.loads(stage.session.said().partition("blocks: ")[2])
-    assert len(blocks) == 2 and "use trash-cli" in blocks[0] and "'Run'" in blocks[0]
-    assert blocks[1] == "go on"
+    assert len(blocks) == 2 and "use trash-cli" in blocks[1] and "'Run'" in blocks[1]
+    assert blocks[0] == "go on" and blocks[1].endswith("\n\n")
 
 
 async def test_a_question_without_answers_is_answered_as_cancelled_and_told(stage: Stage) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from felan_core.agents.acp.rpc import LINE_BYTES, Answering, Closed, Connection, RpcError, decode
+from felan_core.agents.acp.rpc import LINE_BYTES, MAX_ANSWERING, Answering, Closed, Connection, RpcError
 
 
 class Recorder:
@@ -19,7 +19,7 @@ class Recorder:
         self.over = asyncio.Event()
         self.fault: BaseException | None = None
 
-    async def notified(self, method: str, params: dict[str, Any]) -> None:
+    async def notified(self, method: str, params: dict[str, Any], size: int) -> None:
         if method == "boom":
             raise ValueError("boom")
         await asyncio.sleep(0)
@@ -36,6 +36,9 @@ class Recorder:
         if params.get("fails"):
             raise KeyError("inside")
         return {"n": params.get("n")}
+
+    async def dropped(self, what: str) -> None:
+        self.seen.append(("dropped", what))
 
     def ended(self, fault: BaseException | None) -> None:
         self.fault = fault
@@ -209,15 +212,39 @@ async def test_a_line_beyond_all_measure_is_skipped_and_the_next_one_is_read(wir
         await asyncio.sleep(0)
     wire.feed(b"x\n")
     wire.say({"method": "after"})
-    await until_seen(wire, 1)
+    await until_seen(wire, 2)
+    size = (LINE_BYTES // len(block) + 1) * len(block) + 1
+    assert wire.handler.seen[0] == ("dropped", f"a message of {size:,} bytes")
     assert wire.connection.garbage == 1 and "a line of" in wire.connection.garbage_lines[0]
 
 
-@pytest.mark.parametrize("line", [b"42", b'"x"', b"[1]", b"null", b"{", b"\xff", b"[" * 100_000, b'{"a":1}x'])
-def test_what_is_no_object_is_no_message(line: bytes) -> None:
-    assert decode(line) is None
+async def test_true_is_no_id_of_an_answer(wire: Wire) -> None:
+    first = asyncio.create_task(wire.connection.request("ours", {}))
+    wire.say({"id": (await wire.heard())["id"], "result": "zero"})
+    assert await first == "zero"
+    asked = asyncio.create_task(wire.connection.request("ours", {}))
+    assert (await wire.heard())["id"] == 1
+    wire.say({"id": True, "result": "no"}, {"id": 1, "result": "one"})
+    assert await asked == "one"
 
 
-def test_what_strict_json_refuses_is_read_where_it_can_be() -> None:
-    assert decode(b'{"a":"\\ud83d","b":NaN,"c":"\\ud83d\\ude00"}') == {"a": "\ufffd", "b": None, "c": "😀"}
-    assert decode(b'{"a":"\xff"}') == {"a": "\ufffd"}
+async def test_questions_past_the_bound_are_refused_and_those_before_it_are_answered(wire: Wire) -> None:
+    for number in range(MAX_ANSWERING + 1):
+        # The same id again is another question, and counts.
+        wire.say({"id": "same" if number else "first", "method": "ask", "params": {"n": number}})
+    refused = await wire.heard()
+    assert refused["id"] == "same" and refused["error"]["message"] == "Too many requests at once"
+    assert wire.handler.seen[-1] == ("dropped", f"questions past the first {MAX_ANSWERING} that wait")
+    wire.handler.gate.set()
+    answers = [await wire.heard() for _ in range(MAX_ANSWERING)]
+    assert sorted(one["result"]["n"] for one in answers) == list(range(MAX_ANSWERING))
+
+
+async def test_a_member_that_is_too_much_is_named_and_the_message_is_taken_without_it(wire: Wire) -> None:
+    line = b'{"method":"note","params":{"n":4,"entries":[' + b"[]," * 1_000_000 + b"[]]}}"
+    wire.feed(line + b"\n")
+    await until_seen(wire, 2)
+    assert wire.handler.seen == [
+        ("dropped", f"params.entries of a message of {len(line):,} bytes"),
+        ("note", None),
+    ]

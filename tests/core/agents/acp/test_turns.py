@@ -137,7 +137,7 @@ async def test_the_agent_gets_the_environment_the_session_and_a_group_of_its_own
     assert told == {"id": "ses_recorded", "mark": "kept", "cwd": stage.session.cwd, "group": True}
 
 
-async def test_context_goes_before_the_text_and_where_that_is_a_command_before_the_next_one(
+async def test_context_follows_the_text_and_where_that_is_a_command_the_next_one(
     stage: Stage,
 ) -> None:
     backend = stage.scripted("prompt_blocks")
@@ -147,11 +147,11 @@ async def test_context_goes_before_the_text_and_where_that_is_a_command_before_t
         await backend.turn(Turn(run="r", text=text, context=f"for {text[-4:]}"))
     sent = [[block["text"] for block in message["params"]["prompt"]] for message in prompts(stage)]
     assert sent == [
-        ["for look", "look"],
+        ["look", "\n\nfor look\n\n"],
         ["/review all"],
         ["/review more"],
-        ["for  all\n\nfor more\n\nfor  odd", "/etc/hosts is odd"],
-        ["for  now", "and now"],
+        ["/etc/hosts is odd", "\n\nfor  all\n\nfor more\n\nfor  odd\n\n"],
+        ["and now", "\n\nfor  now\n\n"],
     ]
 
 
@@ -162,7 +162,7 @@ async def test_of_what_waits_behind_commands_the_newest_is_kept(stage: Stage) ->
     for number in range(3):
         await backend.turn(Turn(run="r", text="/review", context=f"{number}" + "é" * 20_000 + f"{number}"))
     await backend.turn(Turn(run="r", text="go"))
-    told = prompts(stage)[-1]["params"]["prompt"][0]["text"]
+    told = prompts(stage)[-1]["params"]["prompt"][1]["text"].strip()
     assert len(told.encode()) <= WAITING_BYTES and told.endswith("é2") and "1\n\n2é" in told
 
 
@@ -186,16 +186,21 @@ async def test_images_go_to_an_agent_that_takes_them_and_are_named_where_it_does
 
 async def test_an_agent_that_wants_a_login_is_named_with_its_ways(stage: Stage) -> None:
     backend = stage.scripted("login_first")
-    with pytest.raises(AgentError, match="scripted wants you to log in first") as caught:
+    with pytest.raises(AgentError, match=r"scripted requires a login\.") as caught:
         await backend.start(None)
     assert not isinstance(caught.value, AgentGone)
-    assert "Log in: Run `scripted login`" in caught.value.message
+    assert caught.value.title == "Login required"
+    assert caught.value.advice.splitlines() == [
+        "Ways to log in:",
+        "- Log in: Run `scripted login`",
+        "Then send the message again.",
+    ]
 
 
 async def test_a_login_that_is_wanted_at_the_prompt_leaves_the_agent_alive(stage: Stage) -> None:
     backend = stage.scripted("login_at_prompt")
     await backend.start(None)
-    with pytest.raises(AgentError, match="log in first"):
+    with pytest.raises(AgentError, match="requires a login"):
         await stage.take_turn()
     assert await stage.take_turn() == "completed"
 
@@ -212,11 +217,19 @@ async def test_a_refused_prompt_says_what_the_agent_said(stage: Stage) -> None:
 async def test_an_agent_that_has_forgotten_the_session_starts_without_memory(stage: Stage) -> None:
     backend = stage.scripted("forgets")
     assert await backend.start({"sessionId": "s-old"}) is False
-    assert stage.session.memory == {"sessionId": "s-new"}
+    assert stage.session.memory is None, "the session that could not be loaded is not forgotten"
+    (notice, _) = stage.session.named("notice")
+    assert notice.title == "scripted could not take up its earlier session"
+    assert notice.text == "scripted refused session/resume: Internal error"
     tried = [message["method"] for message in stage.traffic.ours()]
     assert tried == ["initialize", "session/resume", "session/load", "session/new"]
     assert await stage.take_turn() == "completed"
     assert prompts(stage)[0]["params"]["sessionId"] == "s-new"
+    assert stage.session.memory == {"sessionId": "s-new", "earlier": "s-old"}
+    await backend.close()
+    await backend.start(stage.session.memory)
+    tried = [message["params"]["sessionId"] for message in stage.traffic.sent("session/load")]
+    assert tried == ["s-old", "s-new", "s-old"]
 
 
 async def test_starting_again_what_runs_changes_nothing(stage: Stage) -> None:

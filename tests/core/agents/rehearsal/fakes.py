@@ -36,7 +36,7 @@ from felan_core.protocol.interactions import (
     SelectRequest,
     validate_interaction_answer,
 )
-from felan_core.protocol.session import Command, Model, ToolSpec
+from felan_core.protocol.session import AgentMode, Command, Model, ToolSpec
 
 AnswerOf = Callable[[InteractionRequest], JsonObject | None]
 
@@ -221,6 +221,9 @@ class FakeSession:
 
     async def usage(self, used: int, size: int) -> None:
         await self._called("usage", (used, size))
+
+    async def mode(self, mode: AgentMode) -> None:
+        await self._called("mode", mode)
 
     async def remember(self, memory: JsonObject) -> None:
         await self._called("remember")
