@@ -9,7 +9,7 @@ States and what leads from one to the next:
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -19,7 +19,7 @@ from felan_core.host.actor import SessionActor
 from felan_core.host.call import Call
 from felan_core.protocol import LIMITS, UNSET, ProtocolError, validate_interaction_answer
 from felan_core.protocol.base import JsonObject, Maybe
-from felan_core.protocol.events import InteractionUpdated
+from felan_core.protocol.events import InteractionUpdated, KnownEvent
 from felan_core.protocol.interactions import (
     Answer,
     Authority,
@@ -64,8 +64,11 @@ class Broker:
         deferrable: bool,
         expires_in_ms: int | None,
         resume: JsonObject | None,
+        beside: Sequence[KnownEvent] = (),
     ) -> tuple[str, "asyncio.Future[Answer]"]:
-        """Put up a question; its id and the answer to come. Inside a job."""
+        """Put up a question; its id and the answer to come. ``beside``: events of the same commit. Inside a
+        job.
+        """
         actor = self._actor
         now = actor.services.clock()
         interaction = Interaction(
@@ -84,7 +87,7 @@ class Broker:
             state="waiting",
         )
         resumes = {interaction.id: resume} if deferrable and resume is not None else None
-        await actor.commit(InteractionUpdated(interaction=interaction), resumes=resumes)
+        await actor.commit(*beside, InteractionUpdated(interaction=interaction), resumes=resumes)
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting[interaction.id] = answer
         self.watch(interaction)

@@ -162,8 +162,12 @@ class Stage:
     def _ended(self, tool: ToolEntry) -> ToolEntry:
         """The tool as it ends now. One that waited for an answer had not begun."""
         now = self._actor.services.clock()
-        started = now if tool.waiting else tool.started_at
-        return msgspec.structs.replace(tool, ended_at=now, started_at=started, waiting=UNSET)
+        if not tool.waiting:
+            return msgspec.structs.replace(tool, ended_at=now)
+        details = tool.details
+        if isinstance(details, ToolDetails) and details.reason == "lost":
+            details = msgspec.structs.replace(details, reason="not_run")
+        return msgspec.structs.replace(tool, started_at=now, ended_at=now, waiting=UNSET, details=details)
 
     async def close_tools(self, which: OpenTools, reason: str) -> None:
         """End what is still open: of any turn, of the agent, or all. Inside a job.
@@ -175,7 +179,7 @@ class Stage:
             if not (isinstance(entry, ToolEntry) and entry.state == "running"):
                 continue
             if which == "all" or (entry.id in mine if which == "agent" else bool(entry.run)):
-                details = ToolDetails(reason="not_run" if entry.waiting else reason)
+                details = ToolDetails(reason=reason)
                 ended = msgspec.structs.replace(entry, state="interrupted", details=details)
                 await self._actor.commit(ToolUpdated(tool=self._ended(ended)))
 
@@ -196,16 +200,19 @@ class Stage:
             checked(request, InteractionRequest, "request")
             check_request(self._actor.state, request)
             await self._streams.complete("completed")
-            opened = await self._broker.open(
+            waiting: list[ToolUpdated] = []
+            known = self._known_tool(tool) if tool is not None else None
+            if known is not None and known.state == "running" and not known.waiting:
+                waiting = [ToolUpdated(tool=msgspec.structs.replace(known, waiting=True))]
+            return await self._broker.open(
                 request,
                 tool=self._tools.get(tool) if tool is not None else None,
                 authority=authority,
                 deferrable=deferrable,
                 expires_in_ms=expires_in_ms,
                 resume=resume,
+                beside=waiting,
             )
-            await self._set_waiting(tool, True)
-            return opened
 
         opened = self._actor.do(job)
         try:
@@ -223,21 +230,16 @@ class Stage:
             raise
         if tool is not None:
             # The work begins with the answer, or never.
-            await self._do(lambda: self._set_waiting(tool, False))
+            await self._do(lambda: self._begin_work(tool))
         return answered
 
-    async def _set_waiting(self, key: str | None, waiting: bool) -> None:
-        """A question about the tool is open, or the last one is answered. Inside a job."""
-        tool = self._known_tool(key) if key is not None else None
-        if tool is None or tool.state != "running":
+    async def _begin_work(self, key: str) -> None:
+        """A question about the tool is answered; after the last one its work begins. Inside a job."""
+        tool = self._known_tool(key)
+        if tool is None or not tool.waiting:
             return
-        others = any(
-            one.state == "waiting" and one.scope.tool == tool.id
-            for one in self._actor.state.interactions.values()
-        )
-        if waiting and not tool.waiting:
-            await self._actor.commit(ToolUpdated(tool=msgspec.structs.replace(tool, waiting=True)))
-        elif not waiting and tool.waiting and not others:
+        questions = self._actor.state.interactions.values()
+        if not any(one.state == "waiting" and one.scope.tool == tool.id for one in questions):
             now = self._actor.services.clock()
             changed = msgspec.structs.replace(tool, waiting=UNSET, started_at=now)
             await self._actor.commit(ToolUpdated(tool=changed))

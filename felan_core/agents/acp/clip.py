@@ -40,10 +40,15 @@ def long_text(text: str) -> str:
 
 def body(text: str) -> str:
     """The body of a tool call. What is left out is counted."""
-    raw = text.encode("utf-8", "replace") if len(text) * 4 > BODY_BYTES else b""
-    if len(raw) <= BODY_BYTES:
+    return _counted(text, BODY_BYTES)
+
+
+def _counted(text: str, limit: int) -> str:
+    """The start of ``text`` in ``limit`` bytes, and after it how much was cut."""
+    raw = text.encode("utf-8", "replace") if len(text) * 4 > limit else b""
+    if len(raw) <= limit:
         return text
-    kept = raw[:BODY_BYTES].decode("utf-8", "ignore")
+    kept = raw[:limit].decode("utf-8", "ignore")
     return f"{kept}{MARK}\n({len(raw) - len(kept.encode()):,} more bytes are not kept)"
 
 
@@ -95,7 +100,7 @@ def readable_json(value: Json) -> str:
 def _shorten(value: Any, length: int) -> Any:
     match value:
         case str():
-            return clip(value, length)
+            return _counted(value, length)
         case list():
             return [_shorten(item, length) for item in value]  # pyright: ignore[reportUnknownVariableType] - JSON
         case dict():

@@ -220,6 +220,8 @@ class Connection:
                 await self._handler.notified(method, params, len(line))
         elif "id" in message:
             self._settle(message)
+            # Who waited for the answer goes on before the next message: what follows a turn is not in it.
+            await asyncio.sleep(0)
         else:
             self._spoilt(line)
 

@@ -71,7 +71,7 @@ async def test_inputs_of_megabytes_are_cut_with_a_mark_and_not_kept_after_their_
     assert len(cards) == 12
     for card in cards:
         assert len(msgspec.json.encode(card["arguments"])) <= ARGUMENT_BYTES
-        assert card["arguments"]["command"].endswith("…")
+        assert card["arguments"]["command"].endswith("…\n(7,737,856 more bytes are not kept)")
 
 
 def test_what_all_calls_keep_together_has_a_bound_in_bytes() -> None:

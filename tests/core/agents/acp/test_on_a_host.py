@@ -12,11 +12,12 @@ from felan_core.agents.acp.backend import AcpBackend
 from felan_core.agents.backend import Backend, Session
 from felan_core.client.host_client import HostClient
 from felan_core.client.replica import SessionReplica
-from felan_core.protocol.base import JsonObject, given
+from felan_core.protocol.base import UNSET, JsonObject, given
 from felan_core.protocol.entries import MessageEntry, NoticeEntry, ToolDetails, ToolEntry
 from felan_core.protocol.interactions import ApprovalRequest, Interaction
+from felan_core.protocol.session import AgentMode
 from tests.core.agents.acp.conftest import HARNESS, QUICK
-from tests.core.host.rig import Rig, Stagehand, rig, until
+from tests.core.host.rig import Clock, Rig, Stagehand, rig, until
 
 
 @dataclass
@@ -24,17 +25,19 @@ class Scripted(Stagehand):
     """Gives every session a scripted ACP agent."""
 
     agent: str = ""
+    file: str = "scripted.py"
 
     def create(self, session: Session, settings: JsonObject) -> Backend:
-        command = [sys.executable, "-S", "-E", str(HARNESS / "scripted.py"), self.agent]
+        command = [sys.executable, "-S", "-E", str(HARNESS / self.file), self.agent]
         return AcpBackend(session, shlex.join(command), times=QUICK)
 
 
 class Seat:
     """A client at a session."""
 
-    def __init__(self, host: Rig, hand: Scripted, folder: Path) -> None:
+    def __init__(self, host: Rig, hand: Scripted, folder: Path, clock: Clock) -> None:
         self.host = host
+        self.clock = clock
         self.hand = hand
         self.folder = folder
         self.client: HostClient
@@ -62,10 +65,10 @@ class Seat:
 
 @pytest.fixture
 async def seat(tmp_path: Path) -> AsyncIterator[Seat]:
-    hand, folder = Scripted(), tmp_path / "work"
+    hand, folder, clock = Scripted(), tmp_path / "work", Clock()
     folder.mkdir()
-    async with rig(tmp_path / "data", hand) as host:
-        yield Seat(host, hand, folder)
+    async with rig(tmp_path / "data", hand, clock) as host:
+        yield Seat(host, hand, folder, clock)
     assert host.faults == []
 
 
@@ -74,12 +77,15 @@ async def test_a_permission_is_a_question_about_its_tool_and_the_answer_reaches_
     question = await seat.question()
     assert isinstance(question.request, ApprovalRequest)
     (tool,) = seat.entries(ToolEntry)
-    assert given(question.scope.tool, "") == tool.id and tool.state == "running"
+    assert given(question.scope.tool, "") == tool.id and tool.state == "running" and tool.waiting is True
+    seat.clock.now += 60_000
     answer = {"option": question.request.options[0].id}
     await seat.client.answer(seat.replica.state.session, question.id, answer)
     await seat.idle()
     (said,) = [entry for entry in seat.entries(MessageEntry) if entry.role == "assistant"]
     assert '"optionId": "o-allow_once"' in said.text
+    (begun,) = seat.entries(ToolEntry)
+    assert begun.waiting is UNSET and begun.started_at >= tool.started_at + 60_000
 
 
 async def test_the_questions_of_an_agent_that_died_say_so_and_the_session_goes_on(seat: Seat) -> None:
@@ -91,7 +97,8 @@ async def test_the_questions_of_an_agent_that_died_say_so_and_the_session_goes_o
     notices = " ".join(f"{entry.title} {given(entry.text, '')}" for entry in seat.entries(NoticeEntry))
     assert "exited with code 9" in notices
     (tool,) = seat.entries(ToolEntry)
-    assert tool.state == "interrupted" and given(tool.details, ToolDetails()).reason == "lost"
+    assert tool.state == "interrupted" and given(tool.details, ToolDetails()).reason == "not_run"
+    assert tool.ended_at == tool.started_at and tool.waiting is UNSET
 
     seat.hand.agent = "says_nothing_after_reject"
     await seat.again()
@@ -107,3 +114,35 @@ async def test_a_cancel_takes_the_question_down_and_closes_its_tool(seat: Seat) 
     assert ended.state == "cancelled"
     (tool,) = seat.entries(ToolEntry)
     assert tool.state == "interrupted" and given(tool.details, ToolDetails()).reason == "cancelled"
+
+
+async def test_what_an_agent_says_after_its_turn_is_no_part_of_the_next_answer(seat: Seat) -> None:
+    seat.hand.file = "hostile.py"
+    await seat.prompt("speaks_late")
+
+    def published() -> str:
+        live = [one.text for parts in seat.replica.live_messages().values() for one in parts]
+        return " ".join([*live, *(one.text for one in seat.entries(MessageEntry))])
+
+    await until(lambda: "one more thing" in published())
+    await seat.idle()
+    await seat.again()
+    await until(lambda: len([one for one in seat.entries(MessageEntry) if one.role == "assistant"]) == 3)
+    said = [(one.role, one.text) for one in seat.entries(MessageEntry)]
+    assert said == [
+        ("user", "go"),
+        ("assistant", "first"),
+        ("assistant", "PS: one more thing."),
+        ("user", "go"),
+        ("assistant", "alive"),
+    ]
+
+
+async def test_the_mode_of_an_agent_is_in_the_header_and_goes_with_it(seat: Seat) -> None:
+    seat.hand.file = "hostile.py"
+    await seat.prompt("modes")
+    await seat.idle()
+    header = seat.replica.state.header
+    assert header.agent.mode == AgentMode(id="default", name="Ask", asks=True)
+    await seat.client.close_session(seat.replica.state.session)
+    await until(lambda: seat.replica.state.header.agent.mode is UNSET)
