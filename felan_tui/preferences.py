@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from felan_core.credentials import refusal
 from felan_core.files.private import make_folder, write_whole
 
 FILE = "felan.toml"
@@ -47,6 +48,8 @@ def read_agent(folder: Path) -> AgentChoice | None:
 def write_agent(folder: Path, kind: AgentKind, command: str | None = None) -> None:
     """Remember the choice, with 0600 and in one step. Raises `PreferencesError`; then nothing changed."""
     path = folder / FILE
+    if secret := refusal(command or ""):
+        raise PreferencesError(path, secret)
     text = _read(path)
     before = _parse(path, text)
     # A table of ours that is wrong inside is the person's to mend, not ours to write over.

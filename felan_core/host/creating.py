@@ -2,6 +2,7 @@
 
 import asyncio
 
+from felan_core.credentials import refusal
 from felan_core.host.call import Call
 from felan_core.host.panel import checked_folder
 from felan_core.host.pointer import RECOVERY
@@ -28,6 +29,7 @@ async def create_session(services: Services, call: Call, params: CreateParams) -
     """
     cwd = checked_folder(params.cwd, "params.cwd")
     wanted = given(params.extensions, {})
+    _check_secrets(wanted)
     cleared = await _cleared(services, wanted)
     settings: JsonObject = {**(cleared.settings if cleared else {}), **wanted}
     kind = services.agent_kind(settings)
@@ -71,6 +73,13 @@ async def create_session(services: Services, call: Call, params: CreateParams) -
     call.settle(batch, result)
     await services.store.write(batch)
     return result
+
+
+def _check_secrets(wanted: JsonObject) -> None:
+    """Settings are stored: refuse a secret in them, before the request itself is recorded."""
+    for name, value in wanted.items():
+        if isinstance(value, str) and (secret := refusal(value) or refusal(f"{name}={value}")):
+            raise invalid(f"extensions.{name[:128]}: {secret}")
 
 
 async def _cleared(services: Services, wanted: JsonObject) -> SessionRecord | None:

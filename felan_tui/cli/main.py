@@ -74,6 +74,11 @@ def felan(context: click.Context, continues: bool, agent: str | None, data_dir: 
         raise click.UsageError("--continue keeps the session's own agent; leave out --agent.")
     if agent is not None and not agent.strip():
         raise click.UsageError("--agent needs a command.")
+    if agent is not None:
+        from felan_core.credentials import refusal
+
+        if secret := refusal(agent):
+            raise click.UsageError(secret)
     if continues:
         _interactive(data_dir, start="continue")
     elif agent is not None:

@@ -4,12 +4,17 @@ import os
 import shlex
 import shutil
 
+from felan_core.credentials import refusal
+
 
 def unstartable(command: str, cwd: str) -> str:
-    """Why ``command`` names no program that could be started in the folder ``cwd``; "" where it does.
+    """Why ``command`` is not accepted as an agent in the folder ``cwd``; "" where it is.
 
-    What the program then does is its session's to tell.
+    It holds a secret, or names no program that could be started. What the program then does is shown in its
+    session.
     """
+    if secret := refusal(command):
+        return secret
     try:
         words = shlex.split(command)
     except ValueError as error:

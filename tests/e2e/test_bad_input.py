@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from felan_tui.cli import exits
+from felan_tui.composer.pastes import ENTER_SECONDS
 from tests.e2e.felan import COMMAND, WAIT, Felan
 
 
@@ -110,6 +111,24 @@ def test_a_size_that_the_environment_says_is_not_believed(tmp_path: Path) -> Non
     with Felan(tmp_path, columns=100, rows=30, env={"COLUMNS": "60", "LINES": "10"}) as felan:
         felan.see("\n" + " " * 14 + "╭─ felan ", "later.")  # in the middle of all hundred columns
         assert felan.quit() == 0
+
+
+def test_a_secret_in_the_agent_s_command_is_refused_and_stored_nowhere(tmp_path: Path) -> None:
+    secret = "hunter2A9xq"
+    code, said = _refused(tmp_path, "--agent", f"sh --api-key {secret}")
+    assert code == exits.USAGE and "environment variable" in said and secret not in said
+    with Felan(tmp_path) as felan:
+        felan.see("later.")
+        felan.press("2")
+        felan.see("opencode acp")
+        felan.write(f"sh -c true --token={secret}")
+        felan.see(secret)
+        felan.past(ENTER_SECONDS)
+        felan.press("enter")
+        felan.see("environment variable")
+        assert felan.quit() == 0
+    kept = [path for path in tmp_path.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
+    assert kept == []
 
 
 EVIL = "repo\x1b]52;c;cm0gLXJmIH4=\x07\x1b[2Jx"

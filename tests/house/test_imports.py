@@ -39,6 +39,12 @@ IO = "asyncio socket sqlite3 subprocess threading selectors ssl multiprocessing 
 ROOMS = [
     room("felan_core", "the version alone: every start pays for what stands here"),
     room(
+        "felan_core.credentials",
+        "secrets in a command: asked by the command line before anything else is loaded",
+        ours="felan_core.credentials",
+        shut=IO,
+    ),
+    room(
         "felan_core.files",
         "private files and folders: every room that writes one may use it, so it knows none of them",
         ours="felan_core.files",
@@ -80,7 +86,7 @@ ROOMS = [
         "felan_core.host",
         "the host puts the other rooms together, and nothing in it knows a client",
         ours="felan_core.host felan_core.store felan_core.processes felan_core.pointer felan_core.agents"
-        " felan_core.files felan_core.protocol felan_core.__version__",
+        " felan_core.credentials felan_core.files felan_core.protocol felan_core.__version__",
         others="msgspec platformdirs",
         shut="sqlite3",
     ),
@@ -101,7 +107,7 @@ ROOMS = [
     room(
         "felan_tui",
         "the screen is a client like any other: it reaches the host over frames alone",
-        ours="felan_tui felan_core.client felan_core.protocol felan_core.__version__ felan_core.files",
+        ours="felan_tui felan_core.client felan_core.protocol felan_core.__version__ felan_core.credentials felan_core.files",
         others="textual rich msgspec platformdirs markdown_it pygments",
         shut="sqlite3",
     ),
@@ -109,7 +115,7 @@ ROOMS = [
         "felan_tui.cli",
         "the command, whose pointer subcommands have no host to ask",
         ours="felan_tui felan_core.client felan_core.protocol felan_core.pointer felan_core.__version__"
-        " felan_core.files",
+        " felan_core.credentials felan_core.files",
         others="click msgspec platformdirs rich textual",
         shut="sqlite3",
     ),

@@ -17,6 +17,7 @@ from felan_tui.start.command import unstartable
         ("./", "not found."),
         ("./agent --x", ""),
         ("sh -c 'exit 1'", ""),
+        ("sh --api-key hunter2", "environment variable"),
     ],
 )
 def test_what_cannot_be_started_is_said(tmp_path: Path, command: str, said: str) -> None:

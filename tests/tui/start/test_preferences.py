@@ -105,6 +105,15 @@ def test_what_cannot_be_edited_line_by_line_is_refused_or_right(tmp_path: Path, 
         assert tomllib.loads(path.read_text()) == {**before, "agent": {"kind": "acp", "command": "x"}}
 
 
+def test_a_secret_is_not_remembered(tmp_path: Path) -> None:
+    write_agent(tmp_path, "acp", "opencode acp")
+    before = (tmp_path / FILE).read_bytes()
+    with pytest.raises(PreferencesError, match="environment variable") as refused:
+        write_agent(tmp_path, "acp", "agent --token hunter2A9xq")
+    assert "hunter2A9xq" not in str(refused.value)
+    assert (tmp_path / FILE).read_bytes() == before
+
+
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
