@@ -6,6 +6,7 @@ credentials").
 """
 
 import re
+from itertools import pairwise
 from typing import Final
 
 ADVICE: Final = (
@@ -58,12 +59,12 @@ def secret_in(command: str) -> str:
         return "a password in an address"
     for found in _ASSIGNED.finditer(command):
         if not _is_harmless(found["value"]):
-            return f"the value of {found['name'][:64]}"
+            return f"the value of {found['name'].lstrip('-_')[:64]}"
     words = _words(command)
-    for word, following in zip(words, words[1:], strict=False):
+    for word, following in pairwise(words):
         named = _OPTION.fullmatch(word)
         if named and following and not following.startswith("-") and not _is_harmless(following):
-            return f"the value of {named[1][:64]}"
+            return f"the value of {named[1].lstrip('-')[:64]}"
     return ""
 
 

@@ -126,6 +126,7 @@ def test_a_secret_in_the_agent_s_command_is_refused_and_stored_nowhere(tmp_path:
         felan.past(ENTER_SECONDS)
         felan.press("enter")
         felan.see("environment variable")
+        felan.step("esc")
         assert felan.quit() == 0
     kept = [path for path in tmp_path.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
     assert kept == []
