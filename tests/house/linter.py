@@ -355,6 +355,46 @@ def test_files_assert(file: SourceFile) -> Iterator[Finding]:
     yield 1, 1, "a test file that asserts nothing cannot fail"
 
 
+_ALWAYS_TRUE = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.JoinedStr, ast.Lambda, ast.GeneratorExp)
+
+
+def _cannot_fail(test: ast.expr) -> str:
+    """Why an assert of this expression holds whatever the code does; empty if it can fail."""
+    match test:
+        case ast.BoolOp(values=operands):
+            return next(filter(None, map(_cannot_fail, operands)), "")
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _cannot_fail(operand)
+        case ast.IfExp():
+            return (
+                "assert of a conditional expression: a branch may assert nothing; use an if with two asserts"
+            )
+        case ast.Constant(value=value) if value:
+            return "assert of a constant always holds"
+        case ast.Compare(
+            left=ast.Call(func=ast.Name(id="len")), ops=[ast.GtE()], comparators=[ast.Constant(value=0)]
+        ):
+            return "a length is never negative: the assert always holds"
+        case _ if isinstance(test, _ALWAYS_TRUE):
+            return "assert of a display, a generator or a lambda always holds: compare it, or use all()"
+        case (
+            ast.ListComp(generators=made_of)
+            | ast.SetComp(generators=made_of)
+            | ast.DictComp(generators=made_of)
+        ):
+            filtered = any(one.ifs for one in made_of)
+            return "" if filtered else "assert of a comprehension looks at none of its items: use all()"
+        case _:
+            return ""
+
+
+def asserts_can_fail(file: SourceFile) -> Iterator[Finding]:
+    if file.is_python and file.under("tests"):
+        for node in ast.walk(file.syntax):
+            if isinstance(node, ast.Assert) and (reason := _cannot_fail(node.test)):
+                yield at(node, reason)
+
+
 def tests_do_not_sleep(file: SourceFile) -> Iterator[Finding]:
     if not (file.is_python and file.under("tests")):
         return
@@ -409,6 +449,7 @@ RULES: tuple[Rule, ...] = (
     text_is_measured_in_cells,
     colours_come_from_the_theme,
     test_files_assert,
+    asserts_can_fail,
     tests_do_not_sleep,
     no_place_is_named,
 )

@@ -47,7 +47,7 @@ async def test_the_list_says_how_each_process_stands_and_the_newest_running_one_
         await until(pilot, lambda: "output of c" in text(app) and "2.4 MiB" in text(app))
         screen = lines(app)
         assert "processes · 1 running · 2 ended" in screen[0]
-        assert [len(one) <= size[0] for one in screen]
+        assert all(cell_len(one) <= size[0] for one in screen)
         listed = [next(one for one in screen if name in one) for name in ("make all", "sleep 9", "the tests")]
         assert screen.index(listed[0]) < screen.index(listed[1]) < screen.index(listed[2])
         assert "✗ make all" in listed[0] and "exit 2 · 12 s  2.4 MiB" in listed[0]
