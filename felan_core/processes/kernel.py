@@ -1,11 +1,11 @@
-"""What the kernel says about the processes of a session: /proc where there is one, else `ps` (macOS)."""
+"""What the kernel says about the processes of a session: /proc where there is one, else psutil (macOS)."""
 
 import functools
+import importlib
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +22,13 @@ def members(session: int) -> list[Member]:
 
     Blocks for milliseconds.
     """
-    return _members_proc(session) if has_proc() else members_ps(session)
+    return _members_proc(session) if has_proc() else members_psutil(session)
 
 
 def member(pid: int) -> Member | None:
     """That process, also when it is a zombie; None when there is none."""
-    if has_proc():
-        found = _read_stat(pid)
-        return found[0] if found else None
-    return next((found for found, _ in _ps("-p", str(pid))), None)
+    found = _read_stat(pid) if has_proc() else _read_psutil(pid)
+    return found[0] if found else None
 
 
 def carries(pid: int, marker: str) -> bool:
@@ -40,7 +38,7 @@ def carries(pid: int, marker: str) -> bool:
             return marker.encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
         except OSError:
             return False
-    return carries_ps(pid, marker)
+    return carries_psutil(pid, marker)
 
 
 @functools.cache
@@ -85,42 +83,44 @@ def _members_proc(session: int) -> list[Member]:
     return found
 
 
-def members_ps(session: int) -> list[Member]:
+def members_psutil(session: int) -> list[Member]:
     """As `members`, for a kernel without /proc."""
+    psutil = _psutil()
     found: list[Member] = []
-    for candidate, dead in _ps("-ax"):
+    for pid in psutil.pids():
         try:
-            if not dead and os.getsid(candidate.pid) == session:
-                found.append(candidate)
+            # One system call sorts out the many; psutil then reads only ours.
+            if os.getsid(pid) != session:
+                continue
         except OSError:
             continue
+        read = _read_psutil(pid)
+        if read and not read[1]:
+            found.append(read[0])
     return found
 
 
-def carries_ps(pid: int, marker: str) -> bool:
-    """As `carries`, for a kernel without /proc.
-
-    `ps` joins the variables with blanks, so a marker has none.
-    """
-    flags = ["-Eww"] if sys.platform == "darwin" else ["eww"]
-    return marker in _run(["ps", *flags, "-o", "command=", "-p", str(pid)]).split()
-
-
-def _ps(*which: str) -> list[tuple[Member, bool]]:
-    rows: list[tuple[Member, bool]] = []
-    for line in _run(["ps", *which, "-o", "pid=,pgid=,stat=,lstart="]).splitlines():
-        fields = line.split()
-        if len(fields) < 4 or not (fields[0].isdigit() and fields[1].isdigit()):
-            continue
-        rows.append((Member(int(fields[0]), int(fields[1]), " ".join(fields[3:])), fields[2].startswith("Z")))
-    return rows
-
-
-def _run(command: list[str]) -> str:
-    # The C locale and UTC: the start time is compared as text, later and from another terminal.
-    environment = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}
+def carries_psutil(pid: int, marker: str) -> bool:
+    """As `carries`, for a kernel without /proc."""
+    psutil = _psutil()
+    name, _, value = marker.partition("=")
     try:
-        done = subprocess.run(command, capture_output=True, env=environment, timeout=10, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.decode(errors="replace")
+        return psutil.Process(pid).environ().get(name) == value
+    except psutil.Error:
+        return False
+
+
+def _read_psutil(pid: int) -> tuple[Member, bool] | None:
+    """The process and whether it is a zombie. The start time is in seconds since the epoch."""
+    psutil = _psutil()
+    try:
+        process = psutil.Process(pid)
+        member = Member(pid, os.getpgid(pid), f"{process.create_time():.6f}")
+        return member, process.status() == psutil.STATUS_ZOMBIE
+    except (psutil.Error, OSError):
+        return None
+
+
+def _psutil() -> ModuleType:
+    """Imported where it is called: a kernel with /proc never needs it."""
+    return importlib.import_module("psutil")

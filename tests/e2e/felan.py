@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import psutil
+
 from felan_tui.cards.guard import GRACE
 from felan_tui.composer.pastes import ENTER_SECONDS
 from tests.harness.terminal import Terminal
@@ -184,20 +186,11 @@ class Felan(Terminal):
 def alive(pid: int) -> bool:
     """Whether the process runs: no zombie."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
 
 
 def children(pid: int) -> list[int]:
     """The children of a process."""
-    found: list[int] = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if int(fields[1]) == pid:
-                found.append(int(entry.name))
-    return sorted(found)
+    return sorted(child.pid for child in psutil.Process(pid).children())

@@ -73,7 +73,7 @@ ROOMS = [
         "felan_core.processes",
         "children and their spools; knows no host and no database",
         ours="felan_core.processes felan_core.protocol felan_core.files",
-        others="msgspec platformdirs",
+        others="msgspec platformdirs psutil",
     ),
     room(
         "felan_core.agents",

@@ -2,12 +2,12 @@
 
 import asyncio
 import os
-import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import psutil
 import pytest
 import pytest_asyncio
 
@@ -80,13 +80,15 @@ class Desk:
 
 
 def process_state(pid: int) -> str:
-    """The kernel's letter for it, empty when there is none. By `ps`, which we use on macOS alone."""
-    done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return done.stdout.strip()[:1]
+    """One of psutil's `STATUS_…`, empty when there is no such process."""
+    try:
+        return psutil.Process(pid).status()
+    except psutil.NoSuchProcess:
+        return ""
 
 
 def is_alive(pid: int) -> bool:
-    return process_state(pid) not in ("", "Z", "X")
+    return process_state(pid) not in ("", psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
 @pytest.fixture

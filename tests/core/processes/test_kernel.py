@@ -15,13 +15,13 @@ def test_a_session_is_seen_with_its_members_and_without_its_zombies() -> None:
     with subprocess.Popen(["sh", "-c", code], start_new_session=True, stdout=subprocess.PIPE) as leader:
         assert leader.stdout is not None
         child = int(leader.stdout.readline())
-        for look in (kernel.members, kernel.members_ps):
+        for look in (kernel.members, kernel.members_psutil):
             found = look(leader.pid)
             assert {member.pid for member in found} == {leader.pid, child}
             assert {member.group for member in found} == {leader.pid}
         leader.kill()
         os.waitid(os.P_PID, leader.pid, os.WEXITED | os.WNOWAIT)
-        for look in (kernel.members, kernel.members_ps):
+        for look in (kernel.members, kernel.members_psutil):
             assert {member.pid for member in look(leader.pid)} == {child}
         os.kill(child, 9)
 
@@ -57,7 +57,7 @@ def test_a_marker_is_found_whole_or_not_at_all() -> None:
     with subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe) as child:
         assert child.stdout is not None
         child.stdout.readline()
-        for look in (kernel.carries, kernel.carries_ps):
+        for look in (kernel.carries, kernel.carries_psutil):
             assert look(child.pid, "FELAN_PROCESS_ID=one-7")
             assert not look(child.pid, "FELAN_PROCESS_ID=one")
             assert not look(child.pid, "PROCESS_ID=one-7")

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 
+import psutil
 import pytest
 
 from felan_core.processes import kernel, watch
@@ -111,7 +112,7 @@ async def test_a_stopped_process_hears_the_term(desk: Desk) -> None:
         "time.sleep(60)"
     )
     (pid,) = await desk.pids(id, 1)
-    await desk.until(lambda: process_state(pid) == "T")
+    await desk.until(lambda: process_state(pid) == psutil.STATUS_STOPPED)
     record = await desk.table.stop(id, grace_ms=10_000)
     assert (record.state, record.exit_code) == ("exited", 6)
 
