@@ -54,7 +54,7 @@ def _request(root: str) -> bytes:
 
 def _run(place: str, folder: str, runs: int) -> list[str]:
     root = os.path.join(folder, "root")
-    scripts.write(folder)
+    scripts.write(folder, root)
     bare = [sys.executable, "-I", "-S", "-c", "pass"]
     hook = ["/bin/sh", "-c", scripts.hook_command(folder, "codex", root)]
     script = os.path.join(folder, scripts.PUBLISH_SCRIPT)

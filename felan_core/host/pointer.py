@@ -125,7 +125,7 @@ class Pointer:
         Also what the agent alone is told: the pointer, and how it publishes the next one.
         """
         state = await asyncio.to_thread(prompt_submitted, self._store, self._actor.id)
-        return pointer_element(state), self._told(state)
+        return pointer_element(state), self._told(state, brief=True)
 
     async def started(self, source: StartSource) -> None:
         """SessionStart. What the agent is told by it stands before its next prompt (``take_started``).
@@ -156,9 +156,9 @@ class Pointer:
         """SessionStart of ``compact``: what the agent is told now. Raises ``PointerError``."""
         return self._told(await asyncio.to_thread(session_started, self._store, self._actor.id, "compact"))
 
-    def _told(self, state: State | None) -> str:
+    def _told(self, state: State | None, *, brief: bool = False) -> str:
         publisher = self._actor.services.publisher
-        return context(state, publisher, self._actor.id) if publisher else ""
+        return context(state, publisher, self._actor.id, brief=brief) if publisher else ""
 
     def watch(self) -> None:
         """Follow what others write into the state file, an agent's publisher above all."""

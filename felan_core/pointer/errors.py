@@ -48,12 +48,12 @@ class PointerError(Exception):
     """A refusal: the state is what it was before.
 
     `code` is one of `CODES`, or one that begins with HOOK_. `message` is one English sentence that holds
-    nothing of the input. `generation`, `revision` and `status` are the current ones, for the two STALE
-    codes alone, so that the caller can merge and try again; where there is no state they are ABSENT, 0 and
-    ABSENT.
+    nothing of the input. `generation`, `revision`, `status`, `task_id` and `pointer_text` are the current
+    ones, for the two STALE codes alone, so that the caller can merge and try again; where there is no state
+    they are ABSENT, 0, ABSENT, None and None.
     """
 
-    __slots__ = ("code", "generation", "message", "revision", "status")
+    __slots__ = ("code", "generation", "message", "pointer_text", "revision", "status", "task_id")
 
     def __init__(
         self,
@@ -63,6 +63,8 @@ class PointerError(Exception):
         generation: str | None = None,
         revision: int | None = None,
         status: str | None = None,
+        task_id: str | None = None,
+        pointer_text: str | None = None,
     ) -> None:
         super().__init__(code, message)
         self.code = code
@@ -70,16 +72,33 @@ class PointerError(Exception):
         self.generation = generation
         self.revision = revision
         self.status = status
+        self.task_id = task_id
+        self.pointer_text = pointer_text
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        # The host raises this in a thread and may hand it on; the keyword arguments must survive copying.
-        return _rebuild, (self.code, self.message, self.generation, self.revision, self.status)
+        # The host raises this in a thread and may pass it on; the keyword arguments must survive copying.
+        position = (self.generation, self.revision, self.status, self.task_id, self.pointer_text)
+        return _rebuild, (self.code, self.message, *position)
 
 
 def _rebuild(
-    code: str, message: str, generation: str | None, revision: int | None, status: str | None
+    code: str,
+    message: str,
+    generation: str | None,
+    revision: int | None,
+    status: str | None,
+    task_id: str | None,
+    pointer_text: str | None,
 ) -> PointerError:
-    return PointerError(code, message, generation=generation, revision=revision, status=status)
+    return PointerError(
+        code,
+        message,
+        generation=generation,
+        revision=revision,
+        status=status,
+        task_id=task_id,
+        pointer_text=pointer_text,
+    )

@@ -125,6 +125,15 @@ def _open_folder(ops: FileOps, session_id: str, root_folder: int, create: bool) 
     return folder
 
 
+class FolderGone(PointerError):
+    """The session's folder was removed since it was opened; the one who sees it opens it anew."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(IO_ERROR, "The session's folder was removed meanwhile.")
+
+
 def lock_session(
     ops: FileOps,
     folder: int,
@@ -135,13 +144,17 @@ def lock_session(
 ) -> int:
     """Takes the session's lock and gives its descriptor, for `unlock_session`.
 
-    Waits at most `wait` seconds; raises PointerError LOCK_TIMEOUT then, PATH_UNSAFE or IO_ERROR at once.
+    Waits at most `wait` seconds; raises PointerError LOCK_TIMEOUT then, PATH_UNSAFE or IO_ERROR at once, and
+    FolderGone where the folder was removed since it was opened (`prune` does that).
     """
     deadline = monotonic() + wait
     pause = _FIRST_POLL
     try:
         while True:
-            descriptor = ops.open(LOCK_NAME, os.O_RDWR | os.O_CREAT | _FILE_FLAGS, 0o600, folder)
+            try:
+                descriptor = ops.open(LOCK_NAME, os.O_RDWR | os.O_CREAT | _FILE_FLAGS, 0o600, folder)
+            except FileNotFoundError:
+                raise FolderGone from None
             taken = False
             try:
                 opened = ops.fstat(descriptor)

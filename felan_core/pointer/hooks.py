@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 
-from felan_core.pointer.context_text import context
-from felan_core.pointer.errors import FIELDS, HOOK, IO_ERROR, TOO_LARGE, PointerError
+from felan_core.pointer.about import remember
+from felan_core.pointer.context_text import context, shell_line
+from felan_core.pointer.errors import FIELDS, HOOK, IO_ERROR, STATE_INVALID, TOO_LARGE, PointerError
+from felan_core.pointer.files import STATE_NAME
 from felan_core.pointer.lifecycle import (
     CLEAR_SOURCE,
     EVENTS,
@@ -56,19 +58,29 @@ def failed(code: str) -> Answer:
     return Answer(EXIT_FAILED, stderr=f"TASK_POINTER_V2:{code}")
 
 
-def answer(root: str | PointerStore, data: bytes, publisher_command: str) -> Answer:
-    """What a hook says to the event in `data`, of which no more than `MAX_HOOK_BYTES` + 1 need be there.
+def answer(
+    root: str | PointerStore,
+    data: bytes,
+    publisher_command: str,
+    felan_line: str = "felan pointer",
+    agent: str | None = None,
+) -> Answer:
+    """What a hook answers to the event in `data`, of which no more than `MAX_HOOK_BYTES` + 1 need be there.
 
-    `publisher_command` is the shell line that the context names. Raises nothing that has to do with the
-    event or the state root.
+    `publisher_command` is the shell line that the context names, `felan_line` the one of `felan pointer`,
+    `agent` the name to remember beside a state. Raises nothing that has to do with the event or the state
+    root.
     """
+    felan_line = felan_line if is_text(felan_line) else "felan pointer"
     try:
         event = _event(data)
     except PointerError as error:
         if error.code == f"{HOOK}_{TOO_LARGE}" and _is_prompt(first_members(data)):
-            return _blocked(error)
+            return _blocked(error, "", "")
         return failed(error.code)
-    name, session_id, detail = event
+    name, session_id, detail, folder = event
+    where = root if isinstance(root, str) else root.root
+    named_root = f"--state-root {shell_line([where])}"
     try:
         store = PointerStore(root) if isinstance(root, str) else root
         if name == PRE_COMPACT:
@@ -79,13 +91,26 @@ def answer(root: str | PointerStore, data: bytes, publisher_command: str) -> Ans
         else:
             state = session_started(store, session_id, detail)
         wrote = name == USER_PROMPT_SUBMIT or detail == CLEAR_SOURCE
-        return Answer(EXIT_OK, _context(name, context(state, publisher_command, session_id)), wrote=wrote)
+        if wrote:
+            remember(store.root, session_id, folder, agent)
+        text = context(
+            state,
+            publisher_command,
+            session_id,
+            brief=name == USER_PROMPT_SUBMIT,
+            show_command=f"{felan_line} show {session_id} {named_root}",
+            handover=_handover(store, session_id, folder, felan_line) if state is None else "",
+        )
+        return Answer(EXIT_OK, _context(name, text), wrote=wrote)
     except PointerError as error:
         refused = error
     except OSError:  # of the system itself: a folder to be in that is gone, for one
         refused = PointerError(IO_ERROR, "The system refuses.")
     if name == USER_PROMPT_SUBMIT:
-        return _blocked(refused)
+        mend = "doctor"
+        if refused.code == STATE_INVALID:
+            mend = f"reset {session_id} {named_root} --apply"
+        return _blocked(refused, f"{where}/{session_id}/{STATE_NAME}", f"{felan_line} {mend}")
     if name == PRE_COMPACT:
         return failed(refused.code)
     if detail in (CLEAR_SOURCE, COMPACT_SOURCE):
@@ -94,8 +119,19 @@ def answer(root: str | PointerStore, data: bytes, publisher_command: str) -> Ans
     return Answer(EXIT_OK, _context(name, f"UNKNOWN_RECOVERY:{refused.code}"))
 
 
-def _event(data: bytes) -> tuple[str, str, str]:
-    """(event, session id, trigger or source or nothing); raises PointerError HOOK_…"""
+def _handover(store: PointerStore, session_id: str, folder: object, felan_line: str) -> str:
+    from felan_core.pointer.handover import handover
+
+    return handover(store, session_id, folder, felan_line)
+
+
+def is_text(line: str) -> bool:
+    """Whether a shell line can be shown in JSON: a path that is not UTF-8 has surrogates in it."""
+    return line.isprintable()
+
+
+def _event(data: bytes) -> tuple[str, str, str, object]:
+    """(event, session id, trigger or source or nothing, working folder); raises PointerError HOOK_…"""
     members = parse_object(data, HOOK, MAX_HOOK_BYTES)
     name = _needed(members, "hook_event_name")
     if type(name) is not str or name not in EVENTS:
@@ -104,12 +140,12 @@ def _event(data: bytes) -> tuple[str, str, str]:
     if not is_session_id(session_id):
         raise invalid(HOOK, "The event cannot be used: its session_id is not one.")
     if name == USER_PROMPT_SUBMIT:
-        return name, session_id, ""
+        return name, session_id, "", members.get("cwd")
     field = "source" if name == SESSION_START else "trigger"
     detail = _needed(members, field)
     if type(detail) is not str:
         raise invalid(HOOK, f"The event cannot be used: {field} is not a string.")
-    return name, session_id, detail
+    return name, session_id, detail, members.get("cwd")
 
 
 def _needed(members: dict[str, object], field: str) -> object:
@@ -123,14 +159,18 @@ def _is_prompt(members: dict[str, object]) -> bool:
     return members.get("hook_event_name") == USER_PROMPT_SUBMIT and is_session_id(members.get("session_id"))
 
 
-def _blocked(error: PointerError) -> Answer:
+def _blocked(error: PointerError, path: str, mend: str) -> Answer:
+    where = f" File: {path}." if path else ""
+    command = f" To mend it: {mend}" if mend else ""
     reason = (
-        f"The task pointer of this session could not be kept ({error.code}), so the prompt was held back. "
-        f"{error.message} `felan pointer doctor` looks for the cause."
+        f"The prompt was held back: the task pointer of this session cannot be kept ({error.code}). "
+        f"{error.message}{where}{command}"
     )
+    # A lone surrogate, of a path that is not UTF-8, is no JSON to an agent.
+    shown = reason.encode("utf-8", "replace").decode("utf-8")
     return Answer(
         EXIT_BLOCKED,
-        f'{{"decision":"block","reason":{dump_value(reason)}}}',
+        f'{{"decision":"block","reason":{dump_value(shown)}}}',
         f"TASK_POINTER_V2:{error.code}",
     )
 

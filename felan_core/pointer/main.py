@@ -11,7 +11,7 @@ import os
 import sys
 
 from felan_core.pointer.errors import IO_ERROR, REQUEST, PointerError
-from felan_core.pointer.places import state_root
+from felan_core.pointer.places import publisher_path, state_root
 from felan_core.pointer.strictjson import dump_object, invalid
 
 TYPE_CHECKING = False
@@ -23,11 +23,17 @@ _CHUNK = 1 << 16
 _LONG_CHUNK = 1 << 20
 
 
-def run_hook(arguments: Sequence[str], publisher: Sequence[str]) -> NoReturn:
+def run_hook(
+    arguments: Sequence[str],
+    publisher: Sequence[str],
+    folder: str | None = None,
+    felan: Sequence[str] | None = None,
+) -> NoReturn:
     """One hook event from descriptor 0; ends the process.
 
     `arguments` are `--agent NAME` and `--state-root DIR`; `publisher` begins the publisher's command, and
-    `--state-root DIR` is added to it.
+    `--state-root DIR` is added to it where `folder`, the one of the scripts, has no executable for that
+    root. `felan` begins the command `felan pointer`. A script of an older version has neither.
     """
     from felan_core.pointer.hooks import EXIT_FAILED, MAX_HOOK_BYTES, answer, failed, is_agent_name, mark_seen
 
@@ -38,7 +44,8 @@ def run_hook(arguments: Sequence[str], publisher: Sequence[str]) -> NoReturn:
             raise invalid("HOOK", "--agent is no name.")
         root = _absolute(state_root(options.get("--state-root")))
         data = _read(MAX_HOOK_BYTES)
-        said = answer(root, data, _publisher_line(publisher, root))
+        line = _publisher_line(publisher, root, folder)
+        said = answer(root, data, line, _line([*(felan or ("felan",)), "pointer"]), agent)
         if said.wrote and agent is not None:
             mark_seen(root, agent)
     except PointerError as error:
@@ -75,15 +82,15 @@ def run(command: str, arguments: Sequence[str]) -> NoReturn:
     """`felan pointer hook` and `felan pointer publish`; ends the process."""
     if command == "publish":
         run_publish(arguments)
-    run_hook(arguments, felan_command("publish"))
+    run_hook(arguments, [*felan_command(), "pointer", "publish"], felan=felan_command())
 
 
-def felan_command(*words: str) -> list[str]:
-    """`felan pointer …` by an absolute path, as this process was started."""
+def felan_command() -> list[str]:
+    """`felan` by an absolute path, as this process was started."""
     own = os.path.abspath(sys.argv[0]) if sys.argv and sys.argv[0] else ""
     if os.path.basename(own) == "felan" and os.access(own, os.X_OK):
-        return [own, "pointer", *words]
-    return [sys.executable, "-m", "felan_tui.cli.main", "pointer", *words]
+        return [own]
+    return [sys.executable, "-m", "felan_tui.cli.main"]
 
 
 def _options(arguments: Sequence[str], known: tuple[str, ...], kind: str) -> dict[str, str]:
@@ -113,10 +120,18 @@ def _absolute(root: str) -> str:
     return absolute(root)
 
 
-def _publisher_line(publisher: Sequence[str], root: str) -> str:
+def _publisher_line(publisher: Sequence[str], root: str, folder: str | None) -> str:
+    if folder is not None:
+        path = publisher_path(folder, root)
+        if os.access(path, os.X_OK):
+            return _line([path])
+    return _line([*publisher, "--state-root", root])
+
+
+def _line(words: Sequence[str]) -> str:
     from felan_core.pointer.context_text import shell_line
 
-    return shell_line([*publisher, "--state-root", root])
+    return shell_line(words)
 
 
 def _read(limit: int) -> bytes:

@@ -40,6 +40,18 @@ def v1_folder(data: str | None = None, env: Mapping[str, str] = os.environ) -> s
     return f"{data or data_folder(env)}/task-pointers/v1"
 
 
+def publisher_path(folder: str, root: str) -> str:
+    """The executable that publishes into `root`; `folder` is the one of the scripts.
+
+    Agents allow it by its path, so it is short, and each state root has its own.
+    """
+    if root == f"{os.path.dirname(folder)}/task-pointers/v3":
+        return f"{folder}/publish"
+    from binascii import crc32
+
+    return f"{folder}/publish-{crc32(os.fsencode(root)):08x}"
+
+
 def scripts_folder(data: str | None = None, env: Mapping[str, str] = os.environ) -> str:
     """Where the installer puts the scripts that agents call, and its backups."""
     return f"{data or data_folder(env)}/pointer"

@@ -6,7 +6,7 @@ from felan_core.pointer.errors import PointerError
 from felan_core.pointer.lifecycle import publish
 from felan_core.pointer.rules import State
 from felan_core.pointer.store import PointerStore
-from felan_core.pointer.strictjson import dump_object
+from felan_core.pointer.strictjson import dump_readable
 
 EXIT_OK = 0
 EXIT_REFUSED = 2
@@ -33,15 +33,17 @@ def failure(error: PointerError) -> dict[str, str | int | None]:
         answer["generation"] = error.generation
         answer["revision"] = error.revision
         answer["status"] = error.status
+        answer["task_id"] = error.task_id
+        answer["pointer_text"] = error.pointer_text
     return answer
 
 
 def run(root: str | PointerStore, request: bytes) -> tuple[int, str]:
-    """(exit code, the answer as one line of ASCII without its line break).
+    """(exit code, the answer as one line without its line break).
 
     A caller that reads stdin need not keep more than `MAX_REQUEST_BYTES` + 1 bytes of it.
     """
     try:
-        return EXIT_OK, dump_object(success(publish(root, request)))
+        return EXIT_OK, dump_readable(success(publish(root, request)))
     except PointerError as error:
-        return EXIT_REFUSED, dump_object(failure(error))
+        return EXIT_REFUSED, dump_readable(failure(error))

@@ -220,19 +220,33 @@ def position(state: State | None) -> tuple[str, int, str]:
     return state.generation, state.revision, state.status
 
 
+_MERGE = (
+    "Merge your text with this one, and publish it with the generation and the revision of this answer. "
+    "If the status is CLEARED, publish only what still is a task."
+)
+
+
 def compare(state: State | None, expected_generation: str, expected_revision: int) -> None:
     """The compare of compare-and-set (§2): the generation first, then the revision.
 
-    Raises PointerError STALE_GENERATION or STALE_REVISION with the current generation, revision and status.
+    Raises PointerError STALE_GENERATION or STALE_REVISION with all that the caller needs to merge.
     """
     generation, revision, status = position(state)
     if expected_generation != generation:
-        code, message = STALE_GENERATION, "The pointer is of another generation by now."
+        code, message = STALE_GENERATION, f"The pointer has another generation now. {_MERGE}"
     elif expected_revision != revision:
-        code, message = STALE_REVISION, "The pointer has another revision by now."
+        code, message = STALE_REVISION, f"The pointer has another revision now. {_MERGE}"
     else:
         return
-    raise PointerError(code, message, generation=generation, revision=revision, status=status)
+    raise PointerError(
+        code,
+        message,
+        generation=generation,
+        revision=revision,
+        status=status,
+        task_id=state.task_id if state else None,
+        pointer_text=state.pointer_text if state else None,
+    )
 
 
 def read_state(data: bytes, session_id: str) -> State:

@@ -12,6 +12,7 @@ from felan_core.pointer.errors import PATH_UNSAFE, PointerError
 from felan_core.pointer.fileops import FILE_OPS, FileOps
 from felan_core.pointer.files import (
     LOCK_WAIT,
+    FolderGone,
     lock_session,
     open_session,
     read_file,
@@ -35,6 +36,9 @@ from felan_core.pointer.values import ABSENT, is_session_id, new_generation
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+_OPENINGS = 5  # of a folder that somebody removes each time
 
 
 class PointerStore:
@@ -163,29 +167,30 @@ class PointerStore:
 
     def _write(self, session_id: str, decide: Callable[[State | None], State], *, create: bool) -> State:
         """Reads anew under the session's lock, and writes what `decide` makes of it."""
-        ops = self._ops
-        folder = open_session(ops, self.root, session_id, create=create)
-        if folder is None:
-            return decide(None)
-        try:
-            lock = lock_session(
-                ops, folder, wait=self._lock_wait, monotonic=self._monotonic, sleep=self._sleep
-            )
+        for _ in range(_OPENINGS):
+            folder = open_session(self._ops, self.root, session_id, create=create)
+            if folder is None:
+                return decide(None)
             try:
-                previous = read_file(ops, folder, MAX_STATE_BYTES)
-                state = decide(None if previous is None else read_state(previous, session_id))
-                write_file(
-                    ops,
-                    folder,
-                    state_bytes(state),
-                    lambda back: read_state(back, session_id) == state,
-                    previous,
-                )
-                return state
+                return self._write_in(folder, session_id, decide)
+            except FolderGone:
+                continue  # it was pruned between the opening and the lock
             finally:
-                unlock_session(ops, lock)
+                release(self._ops, folder)
+        raise FolderGone
+
+    def _write_in(self, folder: int, session_id: str, decide: Callable[[State | None], State]) -> State:
+        ops = self._ops
+        lock = lock_session(ops, folder, wait=self._lock_wait, monotonic=self._monotonic, sleep=self._sleep)
+        try:
+            previous = read_file(ops, folder, MAX_STATE_BYTES)
+            state = decide(None if previous is None else read_state(previous, session_id))
+            write_file(
+                ops, folder, state_bytes(state), lambda back: read_state(back, session_id) == state, previous
+            )
+            return state
         finally:
-            release(ops, folder)
+            unlock_session(ops, lock)
 
 
 def absolute(root: str) -> str:

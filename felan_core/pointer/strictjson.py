@@ -176,6 +176,20 @@ def dump_object(members: dict[str, str | int | None]) -> str:
     )
 
 
+def dump_readable(members: dict[str, str | int | None]) -> str:
+    """A flat object on one line, for a reader of words: printable characters as they are, others escaped."""
+    return "{" + ",".join(f"{_readable(name)}:{_readable(value)}" for name, value in members.items()) + "}"
+
+
+def _readable(value: str | int | None) -> str:
+    if not isinstance(value, str):
+        return dump_value(value)
+    text = encode_basestring(value)
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else encode_basestring_ascii(char)[1:-1] for char in text)
+
+
 def first_members(data: bytes) -> dict[str, object]:
     """The members of a top-level object that stand whole at the beginning of `data`, which may be cut off.
 

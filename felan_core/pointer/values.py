@@ -113,9 +113,15 @@ def instant(seconds: float) -> str:
     return f"{year:04d}-{month:02d}-{day:02d}T{hour:02d}:{minute:02d}:{second:02d}Z"
 
 
-def new_generation() -> str:
-    """A generation from a random UUID of version 4 (the `uuid` module costs too much to import)."""
+def new_task_id() -> str:
+    """A random UUID of version 4, in lower case (the `uuid` module costs too much to import)."""
     raw = bytearray(os.urandom(16))
     raw[6] = raw[6] & 0x0F | 0x40
     raw[8] = raw[8] & 0x3F | 0x80
-    return "g-" + raw.hex()
+    text = raw.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def new_generation() -> str:
+    """A generation from a random UUID of version 4."""
+    return "g-" + new_task_id().replace("-", "")

@@ -122,11 +122,12 @@ def _mark(path: str) -> _Mark | None:
 
 
 def follow(
-    watcher: Watcher, sleep: Callable[[float], object] = time.sleep, interval: float = INTERVAL
+    watchers: list[Watcher], sleep: Callable[[float], object] = time.sleep, interval: float = INTERVAL
 ) -> Iterator[Look]:
-    """Every change, for ever. Raises PointerError where the state root cannot be listed."""
+    """Every change at any of them, for ever. Raises PointerError where a state root cannot be listed."""
     while True:
-        yield from watcher.poll()
+        for watcher in watchers:
+            yield from watcher.poll()
         sleep(interval)
 
 

@@ -112,11 +112,11 @@ def held_message(error: Held, now: int) -> str:
 
 
 def publisher_line(folders: Folders) -> str:
-    """The shell line with which an agent publishes its task pointer, by an absolute path."""
-    from felan_core.pointer.context_text import shell_line
-    from felan_core.pointer.main import felan_command
+    """The shell line with which an agent publishes its task pointer: one executable in the data folder."""
+    from felan_core.pointer.install.scripts import publisher
+    from felan_core.pointer.places import scripts_folder
 
-    return shell_line([*felan_command("publish"), "--state-root", str(folders.pointers)])
+    return publisher(scripts_folder(str(folders.data)), str(folders.pointers))
 
 
 class EmbeddedHost:

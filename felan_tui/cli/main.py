@@ -4,7 +4,10 @@ runs.
 
 import sys
 
-if sys.argv[1:3] in (["pointer", "hook"], ["pointer", "publish"]):
+if sys.argv[1:3] in (["pointer", "hook"], ["pointer", "publish"]) and sys.argv[3:] not in (
+    ["-h"],
+    ["--help"],
+):
     # An agent waits for these two at every prompt: they end the process before anything else is loaded.
     from felan_core.pointer.main import run
 

@@ -64,6 +64,13 @@ ROOMS = [
         shut="asyncio sqlite3",
     ),
     room(
+        "felan_core.pointer.install",
+        "the installer, which no hook loads: a library keeps the comments of somebody else's TOML",
+        ours="felan_core.pointer",
+        others="tomlkit",
+        shut="asyncio sqlite3",
+    ),
+    room(
         "felan_core.store",
         "rows and files, told what to write in the contract's words; knows no host and no process",
         ours="felan_core.store felan_core.protocol felan_core.files",

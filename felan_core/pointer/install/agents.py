@@ -15,7 +15,8 @@ class Agent:
     """`name` is the word of `--agent`; its configuration is `file` in the folder that `variable` names.
 
     `strict`: one wrong type anywhere stops every hook of the file. `positional`: a hook that moves has to be
-    reviewed again.
+    reviewed again. `program` is its command; `first_version` is the first that fires all three hooks.
+    `signs`: what a configuration folder of this agent holds, and no other agent's does.
     """
 
     name: str
@@ -25,18 +26,50 @@ class Agent:
     file: str
     strict: bool
     positional: bool
+    program: str
+    first_version: tuple[int, int, int]
+    signs: tuple[str, ...]
 
 
 CLAUDE_CODE = Agent(
-    "claude-code", "Claude Code", "CLAUDE_CONFIG_DIR", "~/.claude", "settings.json", False, False
+    "claude-code",
+    "Claude Code",
+    "CLAUDE_CONFIG_DIR",
+    "~/.claude",
+    "settings.json",
+    strict=False,
+    positional=False,
+    program="claude",
+    first_version=(1, 0, 62),
+    signs=("settings.json", "settings.local.json", ".claude.json", ".credentials.json", "projects"),
 )
-CODEX = Agent("codex", "Codex", "CODEX_HOME", "~/.codex", "hooks.json", True, True)
+CODEX = Agent(
+    "codex",
+    "Codex",
+    "CODEX_HOME",
+    "~/.codex",
+    "hooks.json",
+    strict=True,
+    positional=True,
+    program="codex",
+    first_version=(0, 129, 0),
+    signs=("config.toml", "hooks.json", "auth.json", "version.json", "installation_id"),
+)
 AGENTS = {agent.name: agent for agent in (CLAUDE_CODE, CODEX)}
 
 
 def home_of(agent: Agent, named: str | None = None, env: Mapping[str, str] = os.environ) -> str:
     """The agent's configuration folder: the one named, else the agent's variable, else its default."""
     return os.path.abspath(named or env.get(agent.variable) or os.path.expanduser(agent.folder))
+
+
+def check_home(agent: Agent, home: str) -> None:
+    """Raises InstallError where a folder that a person named is not there, or is no home of this agent."""
+    if not os.path.isdir(home):
+        raise InstallError("There is no such folder.", home)
+    if not any(os.path.lexists(os.path.join(home, sign)) for sign in agent.signs):
+        advice = f"Start {agent.title} once with it, or name the right folder"
+        raise InstallError(f"This is no configuration folder of {agent.title}. {advice}.", home)
 
 
 def check_types(value: dict[str, Json], agent: Agent, path: str) -> None:

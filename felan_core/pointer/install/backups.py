@@ -1,38 +1,34 @@
-"""What a configuration was before it was changed, and the way back to it byte for byte.
+"""What configurations were before they were changed, and the way back to them byte for byte.
 
-<scripts folder>/backups/<time>-<agent>/manifest.json    the file's path and mode, and whether it was there
+<scripts folder>/backups/<time>-<agent>/manifest.json    each file's path and mode, and whether it was there
 <scripts folder>/backups/<time>-<agent>/<file's name>    its bytes, if it was there
 """
 
 import json
 import os
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 from felan_core.pointer.install.errors import InstallError
 from felan_core.pointer.install.files import private_folder, read_whole, sync_folder, write_whole
 
 MANIFEST = "manifest.json"
-_FORMAT = 1
+_FORMAT = 2
 _KIND = "agent configuration"
 
 
-def save(folder: str, agent: str, path: str, clock: Callable[[], float] = time.time) -> str:
-    """Keeps what stands at `path` (no link); the backup's folder."""
-    data = read_whole(path)
+def save(folder: str, agent: str, paths: Sequence[str], clock: Callable[[], float] = time.time) -> str:
+    """Keeps what is at the paths (no links, no two of one name) now; the backup's folder."""
     backup = new_folder(os.path.join(folder, "backups"), agent, clock)
-    manifest = {
-        "format": _FORMAT,
-        "kind": _KIND,
-        "agent": agent,
-        "path": path,
-        "existed": data is not None,
-        "mode": mode_of(path),
-        "name": os.path.basename(path),
-    }
-    if data is not None:
-        write_whole(os.path.join(backup, os.path.basename(path)), data, 0o600)
+    files: list[dict[str, Any]] = []
+    for path in paths:
+        data = read_whole(path)
+        name = os.path.basename(path)
+        files.append({"path": path, "existed": data is not None, "mode": mode_of(path), "name": name})
+        if data is not None:
+            write_whole(os.path.join(backup, name), data, 0o600)
+    manifest = {"format": _FORMAT, "kind": _KIND, "agent": agent, "files": files}
     text = json.dumps(manifest, indent=2) + "\n"
     write_whole(os.path.join(backup, MANIFEST), text.encode("utf-8"), 0o600)
     return backup
@@ -61,50 +57,72 @@ def new_folder(parent: str, agent: str, clock: Callable[[], float]) -> str:
             return os.path.join(parent, name)
 
 
-def restore(backup: str, folder: str, clock: Callable[[], float] = time.time) -> tuple[str, str]:
-    """(the file that is as it was again, the backup of what stood there until now).
+def restore(backup: str, folder: str, clock: Callable[[], float] = time.time) -> tuple[list[str], str]:
+    """(the files that are as they were again, the backup of what was there until now).
 
     Raises InstallError where `backup` is none, OSError.
     """
     if os.path.basename(backup) == MANIFEST:
         backup = os.path.dirname(backup)
     backup = os.path.abspath(backup)
-    manifest = _manifest(backup)
-    path = manifest["path"]
-    data = read_whole(os.path.join(backup, manifest["name"])) if manifest["existed"] else None
-    if manifest["existed"] and data is None:
-        raise InstallError("The backup's copy of the file is gone.", backup, manifest["name"])
-    before = save(folder, manifest["agent"], path, clock)
+    agent, files = _manifest(backup)
+    whole: list[tuple[dict[str, Any], bytes | None]] = []
+    for one in files:
+        data = read_whole(os.path.join(backup, one["name"])) if one["existed"] else None
+        if one["existed"] and data is None:
+            raise InstallError("The backup's copy of the file is gone.", backup, one["name"])
+        whole.append((one, data))
+    before = save(folder, agent, [one["path"] for one in files], clock)
+    for one, data in whole:
+        put_back(one["path"], data, one["mode"])
+    return [one["path"] for one in files], before
+
+
+def put_back(path: str, data: bytes | None, mode: int) -> None:
+    """Makes a file what it was; `data` None where there was none. Raises OSError."""
     if data is not None:
-        write_whole(path, data, manifest["mode"])
+        write_whole(path, data, mode)
     elif os.path.lexists(path):
         os.unlink(path)
         sync_folder(os.path.dirname(path))
-    return path, before
 
 
-def _manifest(backup: str) -> dict[str, Any]:
+def _manifest(backup: str) -> tuple[Any, Any]:
+    """(the agent's name, the files) of a backup; the first format had one file."""
     path = os.path.join(backup, MANIFEST)
     raw = read_whole(path) if os.path.isdir(backup) else None
     if raw is None:
         raise InstallError("This is no backup of the installer.", backup)
+    agent: Any = ""
+    files: Any = []
     try:
         value: Any = json.loads(raw)
+        agent = value["agent"]
+        files = value["files"] if value["format"] == _FORMAT else [value]
         right = (
-            value["format"] == _FORMAT
+            value["format"] in (1, _FORMAT)
             and value["kind"] == _KIND
-            and isinstance(value["path"], str)
-            and os.path.isabs(value["path"])
-            and isinstance(value["name"], str)
-            and os.path.basename(value["name"]) == value["name"] != ""
-            and isinstance(value["existed"], bool)
-            and type(value["mode"]) is int
-            and isinstance(value["agent"], str)
-            and os.path.basename(value["agent"]) == value["agent"] != ""
+            and isinstance(agent, str)
+            and os.path.basename(agent) == agent != ""
+            and _are_files(files)
         )
     except (ValueError, LookupError, TypeError):
         right = False
-        value = {}
     if not right:
         raise InstallError("The manifest is not one of the installer's.", path)
-    return value
+    return agent, files
+
+
+def _are_files(value: Any) -> bool:
+    return isinstance(value, list) and all(_is_file(one) for one in cast(list[Any], value))
+
+
+def _is_file(value: Any) -> bool:
+    return (
+        isinstance(value["path"], str)
+        and os.path.isabs(value["path"])
+        and isinstance(value["name"], str)
+        and os.path.basename(value["name"]) == value["name"] != ""
+        and isinstance(value["existed"], bool)
+        and type(value["mode"]) is int
+    )

@@ -5,6 +5,7 @@ nothing is ever moved: ours come last, are replaced in place, and leave an empty
 move up.
 """
 
+import shlex
 from collections.abc import Iterator
 from typing import cast
 
@@ -27,7 +28,7 @@ def is_ours(value: Json, agent: Agent) -> bool:
     command = value.get("command")
     return (
         isinstance(command, str)
-        and command.startswith("test -r ")
+        and command.startswith(("test -x ", "test -r "))  # the second is what versions before 0.2 wrote
         and HOOK_SCRIPT in command
         and f" --agent {agent.name} " in command
     )
@@ -52,6 +53,15 @@ def found(config: dict[str, Json], agent: Agent) -> Iterator[tuple[str, int, int
             for index, one in enumerate(_handlers(group)):
                 if is_ours(one, agent):
                     yield event, group_index, index, cast(dict[str, Json], one)
+
+
+def root_of(handler: dict[str, Json]) -> str | None:
+    """The state root in the command of a hook of ours; None where the command is not the installer's."""
+    try:
+        words = shlex.split(str(handler["command"]))
+        return words[words.index("--state-root") + 1]
+    except (ValueError, IndexError):
+        return None
 
 
 def is_mixed(config: dict[str, Json], agent: Agent) -> bool:
@@ -81,9 +91,11 @@ def put_in(config: dict[str, Json], agent: Agent, command: str) -> None:
 
 
 def take_out(config: dict[str, Json], agent: Agent) -> None:
-    """Every hook of ours goes, with the group and the event that held nothing else."""
+    """Every hook of ours goes, with the group, the event and the `hooks` that held nothing else."""
     for event in list(_events(config)):
         _take_out(config, agent, event)
+    if config.get("hooks") == {}:
+        del config["hooks"]
 
 
 def _take_out(config: dict[str, Json], agent: Agent, event: str, keep: tuple[int, int] | None = None) -> None:

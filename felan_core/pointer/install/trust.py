@@ -66,6 +66,7 @@ class CodexSettings:
             value = tomllib.loads((read_whole(os.path.join(home, "config.toml")) or b"").decode("utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             self.fault = str(error)
+        self.values = value
         features = value.get("features")
         hooks = value.get("hooks")
         self.off = isinstance(features, dict) and features.get("hooks") is False  # pyright: ignore[reportUnknownMemberType]

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from felan_core.pointer import PointerError, State, context, shell_line
-from felan_core.pointer.context_text import MAX_CONTEXT_BYTES
+from felan_core.pointer.context_text import MAX_BRIEF_BYTES, MAX_CONTEXT_BYTES
 from felan_core.pointer.request import check_request
-from felan_core.pointer.values import MAX_TEXT_BYTES, instant
+from felan_core.pointer.values import MAX_TEXT_BYTES, instant, is_uuid4
 from tests.core.pointer.support import SESSION, TASK, gen, make_state, make_store
 
 COMMAND = "/opt/felan/bin/felan pointer publish --state-root /home/dev/.local/state/felan/task-pointers/v3"
@@ -38,9 +38,43 @@ def test_the_lines_of_a_dirty_task_in_their_order() -> None:
         f"publisher: {COMMAND}",
         f"request: {request}",
     ]
-    assert lines[8].startswith("note: MERGE_FIRST: ")
-    assert "the one with the highest revision counts" in lines[8]
-    assert lines[9:] == ["pointer_text: 15 bytes", "| Goal: a", "| Next: b"]
+    notes = [line for line in lines if line.startswith("note: ")]
+    assert lines[8 : 8 + len(notes)] == notes
+    assert notes[0].startswith("note: MERGE_FIRST: ")
+    assert lines[8 + len(notes) :] == ["pointer_text: 15 bytes", "| Goal: a", "| Next: b"]
+
+
+SAID = {
+    "which context counts": ["newest context counts", "publish only under its session_id"],
+    "the shell line": ["printf '%s' '<request>' | <publisher>", "'\\''", "\\n"],
+    "the next revision": ["The answer's revision is the expected_revision of your next publish"],
+    "what to do at STALE": ["STALE_GENERATION or STALE_REVISION", "current text", "merge yours into it"],
+    "when": ["when the goal or the next step changes, and before you end a turn"],
+    "the end of a task": ["CLEARED with task_id and pointer_text null", "new task takes a new task_id"],
+    "what comes first": ["the user's newest message comes first", "not that it has to go on"],
+}
+
+
+@pytest.mark.parametrize("what", SAID)
+@pytest.mark.parametrize("state", [None, make_state("DIRTY")], ids=["bootstrap", "task"])
+def test_a_start_says_all_that_an_agent_has_to_know(state: State | None, what: str) -> None:
+    made = context(state, COMMAND, SESSION)
+    for words in SAID[what]:
+        assert words in made
+
+
+@pytest.mark.parametrize("status", ["CLEAN", "DIRTY", "CLEARED"])
+def test_a_prompts_context_is_within_its_budget(status: str) -> None:
+    session, publisher = "c0d0686b-2347-4539-9437-c61da58ae6ea", "/home/" + "x" * 46 + "/publish"
+    text = None if status == "CLEARED" else "x"
+    state = State(session, gen(1), 999, status, TASK if text else None, text, instant(0))
+    made = context(state, publisher, session, brief=True)
+    header = made.removesuffix("\n| x")
+    assert len(publisher) == 60
+    assert size(header) <= MAX_BRIEF_BYTES
+    assert header.count("note: ") == 1
+    assert "newest context counts" in header
+    assert "printf '%s' '<request>' | <publisher>, ' as '\\''" in header
 
 
 @pytest.mark.parametrize(
@@ -65,7 +99,7 @@ def test_the_header_says_where_the_pointer_stands(
         f"session_id: {SESSION}",
         f"recovery_mode: {mode}",
     ]
-    assert ("pointer_text" in "\n".join(lines[9:])) == (mode != "NONE")
+    assert any(line.startswith("pointer_text: ") for line in lines) == (mode != "NONE")
 
 
 @pytest.mark.parametrize("state", [None, make_state("CLEARED"), make_state("DIRTY")])
@@ -83,9 +117,10 @@ def test_the_template_is_refused_as_it_is_and_wins_when_filled_in(
     with pytest.raises(PointerError) as caught:
         check_request(members)
     assert caught.value.code == "REQUEST_INVALID"
+    assert is_uuid4(members["task_id"])
+    if state is not None and state.has_task:
+        assert members["task_id"] == TASK
     members["pointer_text"] = "new"
-    if state is None or not state.has_task:
-        members["task_id"] = TASK
     assert store.publish_request(check_request(members)).pointer_text == "new"
 
 
@@ -110,11 +145,12 @@ def test_a_text_that_fits_is_whole() -> None:
 
 def test_a_text_of_many_lines_is_cut_and_a_line_says_so() -> None:
     text = "a\n" * (MAX_TEXT_BYTES // 2)
-    made = context(pointer(text), COMMAND, SESSION)
+    made = context(pointer(text), COMMAND, SESSION, show_command="/felan show it")
     assert MAX_CONTEXT_BYTES - 10 <= size(made) <= MAX_CONTEXT_BYTES
     header, _, shown = made.partition("\npointer_text: cut, ")
     assert "\nrequest: " in header
-    count, _, lines = shown.partition(f" of {MAX_TEXT_BYTES} bytes\n")
+    label = f" of {MAX_TEXT_BYTES} bytes; the whole: /felan show it\n"
+    count, _, lines = shown.partition(label)
     assert set(lines.split("\n")) <= {"| a", "| "}
     assert int(count) in range(2 * lines.count("| a") - 1, 2 * lines.count("| a") + 2)
 

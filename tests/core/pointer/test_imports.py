@@ -34,8 +34,12 @@ def test_a_prompt_and_a_publish_load_no_heavy_module(tmp_path: Path) -> None:
         f"state = lifecycle.prompt_submitted({str(tmp_path)!r}, 's')\n"
         "context_text.context(state, '/felan pointer publish', 's')\n"
         "request = context_text.request_template(state, 's').replace(':\"\"', ':\"text\"')\n"
-        "request = request.replace(context_text.NO_TASK_ID, '8d3f0c1e-2b4a-4c5d-9e6f-0123456789ab')\n"
         f"assert publisher.run({str(tmp_path)!r}, request.encode())[0] == 0\n"
+        "from felan_core.pointer import handover, hooks\n"
+        'event = b\'{"session_id":"t","hook_event_name":"SessionStart","source":"startup","cwd":"/"}\'\n'
+        f"assert hooks.answer({str(tmp_path)!r}, event, '/publish').exit_code == 0\n"
+        "event = event.replace(b'SessionStart', b'UserPromptSubmit')\n"
+        f"assert hooks.answer({str(tmp_path)!r}, event, '/publish', agent='codex').wrote\n"
     )
     assert {name for name in loaded if not name.startswith("felan_core")} <= ALLOWED
     ours = {name for name in loaded if name.startswith("felan_core.")}

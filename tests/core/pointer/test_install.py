@@ -11,6 +11,7 @@ from felan_core.pointer.install import backups, scripts
 from felan_core.pointer.install.agents import AGENTS, CLAUDE_CODE, CODEX, EVENTS, Agent, home_of
 from felan_core.pointer.install.errors import InstallError
 from felan_core.pointer.install.plan import Plan, apply, plan_install, plan_uninstall
+from felan_core.pointer.places import publisher_path
 
 BOTH = pytest.mark.parametrize("agent", AGENTS.values(), ids=lambda agent: agent.name)
 OTHER = {"type": "command", "command": "somebody else's"}
@@ -30,20 +31,25 @@ class Place:
         self.home.mkdir(exist_ok=True)
         self.path.write_bytes(text.encode() if isinstance(text, str) else text)
 
-    def plan(self, root: str | None = None) -> Plan:
-        return plan_install(self.agent, str(self.home), self.folder, root or self.root)
+    def plan(self, root: str | None = None, *, allows: bool = False) -> Plan:
+        return plan_install(self.agent, str(self.home), self.folder, root or self.root, allows=allows)
 
-    def install(self, root: str | None = None) -> str | None:
-        return apply(self.plan(root))
+    def install(self, root: str | None = None, *, allows: bool = False) -> str | None:
+        return apply(self.plan(root, allows=allows))
+
+    def plan_uninstall(self) -> Plan:
+        return plan_uninstall(self.agent, str(self.home), self.folder, self.root)
 
     def uninstall(self) -> str | None:
-        return apply(plan_uninstall(self.agent, str(self.home), self.folder))
+        return apply(self.plan_uninstall())
 
     def hooks(self) -> Any:
         return json.loads(self.path.read_bytes())["hooks"]
 
     def scripts(self) -> list[str]:
-        return sorted(name for name in os.listdir(self.folder) if name.endswith(".py"))
+        return sorted(
+            name for name in os.listdir(self.folder) if name.partition("-")[0] in ("felan", "publish")
+        )
 
 
 @pytest.fixture
@@ -66,7 +72,10 @@ def test_all_three_hooks_are_installed_into_nothing(place: Place) -> None:
     command = scripts.hook_command(place.folder, place.agent.name, place.root)
     hook = {"type": "command", "command": command, "timeout": 10}
     assert place.hooks() == {event: [{"hooks": [hook]}] for event in EVENTS}
-    assert place.scripts() == [scripts.HOOK_SCRIPT, scripts.PUBLISH_SCRIPT]
+    publisher = Path(publisher_path(place.folder, place.root))
+    assert place.scripts() == [scripts.HOOK_SCRIPT, scripts.PUBLISH_SCRIPT, publisher.name]
+    assert publisher.stat().st_mode & 0o777 == 0o700
+    assert os.stat(place.root).st_mode & 0o777 == 0o700
     assert place.path.stat().st_mode & 0o777 == 0o600
 
 
@@ -106,6 +115,57 @@ def test_what_else_stands_in_the_file_stays_as_it_is_written(place: Place) -> No
     assert next(iter(place.hooks())) == "Stop"
     assert not after.endswith("\n")
     assert place.path.stat().st_mode & 0o777 == 0o640
+
+
+OURS = '{"type": "command", "command": COMMAND, "timeout": 10}'
+EXPANDED = """{
+@"hooks": {
+@@"UserPromptSubmit": [
+@@@{
+@@@@"hooks": [
+@@@@@{
+@@@@@@"type": "command",
+@@@@@@"command": COMMAND,
+@@@@@@"timeout": 10
+@@@@@}
+@@@@]
+@@@}
+@@],
+"""
+FORMS: list[tuple[str, str]] = [
+    # A file on one line stays on one line, an empty one gets lines, each in the form of what is beside it.
+    ('{"a": [1,2]}', '{"a": [1,2], "hooks": {"UserPromptSubmit": [{"hooks": [' + OURS + "]}], "),
+    ('{"a":1,"b" : 2}', '{"a":1,"b" : 2,"hooks": {"UserPromptSubmit": [{"hooks": [' + OURS + "]}], "),
+    ("{}", EXPANDED.replace("@", "  ")),
+    ('{\n\t"hooks": {}\n}', EXPANDED.replace("@", "\t")),
+    ('{\n    "hooks": {\n    }\n}\n', EXPANDED.replace("@", "    ")),
+    (
+        '{\n  "z": { "y": [ 1.50e2 ] },\n\n  "a": "\\u00e9"\n}\n\n',
+        '{\n  "z": { "y": [ 1.50e2 ] },\n\n  "a": "\\u00e9",\n',
+    ),
+    (
+        '{\n  "hooks": {"UserPromptSubmit": [{"hooks": []}]},\n  "a": 1\n}',
+        '{\n  "hooks": {"UserPromptSubmit": [{"hooks": []}, {"hooks": [' + OURS + "]}], ",
+    ),
+    (
+        '{\n "hooks": {\n  "UserPromptSubmit": [\n   {"hooks": []}\n  ]\n }\n}',
+        '{\n "hooks": {\n  "UserPromptSubmit": [\n   {"hooks": []},\n   {\n    "hooks": [\n',
+    ),
+]
+
+
+@BOTH
+@pytest.mark.parametrize(("text", "begins"), FORMS)
+def test_what_is_added_has_the_form_of_the_file_and_all_else_stays(
+    place: Place, text: str, begins: str
+) -> None:
+    place.write(text)
+    place.install()
+    command = scripts.hook_command(place.folder, place.agent.name, place.root)
+    assert place.path.read_text().startswith(begins.replace("COMMAND", json.dumps(command)))
+    place.uninstall()
+    no_hooks = json.loads(text) == {"hooks": {}}
+    assert place.path.read_text() == ("{}" + text[len(text.rstrip()) :] if no_hooks else text)
 
 
 @BOTH
@@ -186,7 +246,7 @@ def test_a_hook_that_moves_in_its_group_is_said(tmp_path: Path) -> None:
     config = json.loads(place.path.read_bytes())
     config["hooks"]["PreCompact"][0]["hooks"].append(OTHER)
     place.write(json.dumps(config))
-    plan = plan_uninstall(CODEX, str(place.home), place.folder)
+    plan = place.plan_uninstall()
     assert "review" in " ".join(plan.notes)
 
 
@@ -204,7 +264,7 @@ def test_a_rollback_is_byte_for_byte(place: Place, text: str | None) -> None:
     assert backup is not None
     installed = place.path.read_bytes()
     path, before = backups.restore(backup, place.folder)
-    assert path == str(place.path)
+    assert path == [str(place.path)]
     if text is None:
         assert not place.path.exists()
     else:
@@ -221,8 +281,10 @@ def test_what_is_no_backup_restores_nothing(place: Place, tmp_path: Path) -> Non
     installed = place.path.read_bytes()
     manifest = Path(backup, backups.MANIFEST)
     value = json.loads(manifest.read_bytes())
-    wrong: list[Any] = [[], {**value, "kind": "x"}, {**value, "path": "relative"}, {**value, "name": "../x"},
-                        {**value, "agent": "../x"}, {**value, "existed": True}]  # fmt: skip
+    [file] = value["files"]
+    files = [{**file, "path": "relative"}, {**file, "name": "../x"}, {**file, "existed": True}]
+    wrong: list[Any] = [[], {**value, "kind": "x"}, {**value, "agent": "../x"}, {**value, "files": {}}]
+    wrong += [{**value, "files": [one]} for one in files]
     for bad in wrong:
         manifest.write_text(json.dumps(bad))
         with pytest.raises(InstallError):
@@ -337,7 +399,7 @@ def test_the_scripts_go_with_the_last_configuration_that_names_them(tmp_path: Pa
         one.home.parent.mkdir()
         one.install()
     claude.uninstall()
-    assert codex.scripts() == [scripts.HOOK_SCRIPT, scripts.PUBLISH_SCRIPT]
+    assert {scripts.HOOK_SCRIPT, scripts.PUBLISH_SCRIPT} < set(codex.scripts())
     codex.uninstall()
     assert codex.scripts() == []
 

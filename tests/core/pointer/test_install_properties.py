@@ -89,7 +89,7 @@ def test_foreign_hooks_stay_in_order_and_where_position_counts_in_place(data: st
             after = plain(config)
             for event, groups in before.get("hooks", {}).items():
                 mine = [h for g in groups for h in g["hooks"] if h["command"] != COMMAND[agent.name]]
-                now = after["hooks"].get(event, [])
+                now = after.get("hooks", {}).get(event, [])
                 assert [h for g in now for h in g["hooks"] if h["command"] != COMMAND[agent.name]] == mine
                 if agent.positional:
                     for index, group in enumerate(groups):

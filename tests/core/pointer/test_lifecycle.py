@@ -124,9 +124,29 @@ def test_the_answer_to_a_stale_publish_says_what_is_current(tmp_path: Path) -> N
         exit_code, line = publisher.run(str(tmp_path), as_json(request_members(**changes)))
         answer = json.loads(line)
         assert exit_code == 2
-        assert list(answer) == ["ok", "code", "message", "generation", "revision", "status"]
-        assert (answer["ok"], answer["code"]) == (False, code)
-        assert (answer["generation"], answer["revision"], answer["status"]) == (gen(1), 3, "DIRTY")
+        position = {"generation": gen(1), "revision": 3, "status": "DIRTY"}
+        task = {"task_id": TASK, "pointer_text": "Goal: finish\nNext: test"}
+        message = answer.pop("message")
+        assert "Merge your text with this one" in message and "if the status is cleared" in message.lower()
+        assert answer == {"ok": False, "code": code, **position, **task}
+
+
+@pytest.mark.parametrize("status", ["ABSENT", "CLEARED"])
+def test_a_stale_answer_without_a_task_has_nulls(tmp_path: Path, status: str) -> None:
+    if status == "CLEARED":
+        nulls = {"status": "CLEARED", "task_id": None, "pointer_text": None}
+        place_state(tmp_path, as_json(state_members(**nulls)))
+    answer = json.loads(publisher.run(str(tmp_path), as_json(request_members(expected_revision=9)))[1])
+    assert answer["status"] == status
+    assert (answer["task_id"], answer["pointer_text"]) == (None, None)
+
+
+def test_a_stale_answer_is_readable_and_holds_no_control_character(tmp_path: Path) -> None:
+    text = "目標: done \x1b[31m \x85 \u2028 \u202e \U000e0001 \U0001f600"
+    place_state(tmp_path, as_json(state_members(pointer_text=text)))
+    line = publisher.run(str(tmp_path), as_json(request_members(expected_revision=9)))[1]
+    assert line.isprintable() and "目標" in line and "\U0001f600" in line
+    assert json.loads(line)["pointer_text"] == text
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_a_change_is_noticed_at_the_next_look_and_looks_are_200_ms_apart_at_most
         if len(waits) == 50:
             store.prompt("s")
 
-    changes: Iterator[Look] = follow(Watcher(store, "s"), sleep)
+    changes: Iterator[Look] = follow([Watcher(store, "s")], sleep)
     assert said([next(changes)]) == [("s", "CLEARED 1")]
     assert len(waits) == 50
     assert max(waits) == INTERVAL <= 0.2
