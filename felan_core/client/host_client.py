@@ -165,6 +165,8 @@ class HostClient:
                     elif isinstance(event, Failed):
                         fault = "refused this client" if event.noticed else "sent what is not the protocol"
                         reason = f"the host {fault}: {event.error.message}"
+                        if event.noticed and event.error.code == "ownership_lost":
+                            reason = event.error.message
                     else:
                         self._handle(event)
                 if not self._wire.reads:

@@ -34,7 +34,7 @@ from felan_core.protocol.session import Branch, Catalogue, Policy
 from felan_core.protocol.session import SessionState as StateName
 from felan_core.protocol.streams import StreamPosition
 from felan_core.store.batch import Batch
-from felan_core.store.errors import InvalidRow, StoreClosed, StoreError
+from felan_core.store.errors import InvalidRow, StoreClosed, StoreError, StoreLost
 from felan_core.store.rows import LoadedSession, SessionRecord
 
 R = TypeVar("R")
@@ -191,10 +191,12 @@ class SessionActor:
         try:
             await self.services.store.write(batch)
         except StoreError as error:
-            self.state, self.resumes = before
-            if not isinstance(error, StoreClosed):
-                await self._reload()
-            raise
+            gone = isinstance(error, StoreClosed | StoreLost)
+            if gone or not await self._is_stored(self.state.revision):
+                self.state, self.resumes = before
+                if not gone:
+                    await self._reload()
+                raise
         self.floor = max(self.floor, self.state.entries.drop_oldest(KEPT_ENTRIES))
         for frame in frames:
             self._tell(frame)
@@ -229,6 +231,14 @@ class SessionActor:
         if any(one.state == "waiting" for one in self.state.interactions.values()):
             return "waiting"
         return "running" if self.state.run is not None else "idle"
+
+    async def _is_stored(self, revision: int) -> bool:
+        """Whether the write that answered with an error is on disk all the same: its revision says so."""
+        try:
+            record = await self.services.store.session_record(self.id)
+        except StoreError:
+            return False
+        return record is not None and record.revision == revision
 
     async def _reload(self) -> None:
         """After a write that failed: what is on disk stands, and every subscriber starts anew.

@@ -28,7 +28,7 @@ from felan_core.protocol.base import JsonObject
 from felan_core.protocol.connection import Requested, too_many
 from felan_core.protocol.framing import encode_frame
 from felan_core.protocol.records import check_request_capacity
-from felan_core.store.errors import AlreadyReserved, StoreError
+from felan_core.store.errors import AlreadyReserved, StoreError, StoreLost
 from felan_core.store.store import Store
 
 Handler = Callable[[Call], Awaitable[msgspec.Struct]]
@@ -68,7 +68,7 @@ class Admission:
         except ProtocolError as error:
             connection.refuse(request.id, error)
         except StoreError as error:
-            connection.refuse(request.id, ProtocolError("storage_failure", str(error)))
+            connection.refuse(request.id, storage_refusal(error))
         return None
 
     async def _admit(
@@ -166,7 +166,7 @@ class Admission:
         except AlreadyReserved:
             return await self._overtaken(call)
         except StoreError as error:
-            return await self._failed(call, ProtocolError("storage_failure", str(error)))
+            return await self._not_stored(call, error)
         except asyncio.CancelledError:
             self._finish(call, refused(call.re, ProtocolError("indeterminate", "the host is ending")))
             raise
@@ -185,6 +185,23 @@ class Admission:
             error = ProtocolError("indeterminate", f"it was done, and its record not kept: {failure}")
             return refused(call.re, error)
         return reply
+
+    async def _not_stored(self, call: Call, failure: StoreError) -> JsonObject:
+        """A write failed. Whether its transaction is on disk all the same, the request's record decides.
+
+        Where not even that can be read, nobody knows: ``indeterminate``, and asking again finds out.
+        """
+        record = call.record
+        if record is None or isinstance(failure, StoreLost):
+            return await self._failed(call, storage_refusal(failure))
+        try:
+            stored = await self._store.request(record.id)
+        except StoreError as error:
+            self._report(error, call.operation.name)
+            return refused(call.re, ProtocolError("indeterminate", str(failure)))
+        if stored is not None and isinstance(stored.reply, dict):
+            return {**stored.reply, "re": call.re}
+        return await self._failed(call, storage_refusal(failure))
 
     async def _overtaken(self, call: Call) -> JsonObject:
         """The same request was taken, done and told while this one was being admitted."""
@@ -208,6 +225,12 @@ class Admission:
             _, future = self._running.pop(call.record.id)
             if not future.done():
                 future.set_result(reply)
+
+
+def storage_refusal(error: StoreError) -> ProtocolError:
+    """The refusal of a request that the store did not take."""
+    code = "ownership_lost" if isinstance(error, StoreLost) else "storage_failure"
+    return ProtocolError(code, str(error))
 
 
 def _failure(call: Call) -> ProtocolError:

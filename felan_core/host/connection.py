@@ -137,6 +137,11 @@ class Connection:
         self._wire.resync(session, reason)
         self._queued.set()
 
+    def fail(self, error: ProtocolError) -> None:
+        """Publish ``protocol_error`` and close: the host serves this client no more."""
+        self._wire.fail(error)
+        self._queued.set()
+
     async def room(self, size: int) -> None:
         """Wait until ``size`` more bytes are within the budget, or nothing is queued at all."""
         while not self._wire.queue.room(size):

@@ -10,6 +10,7 @@ from weakref import WeakSet
 import msgspec
 
 from felan_core import __version__
+from felan_core.files.presence import LOOK_SECONDS
 from felan_core.host.admission import Admission, Handler
 from felan_core.host.call import Call
 from felan_core.host.connection import STALL_SECONDS, Connection, Link
@@ -34,11 +35,26 @@ HEARTBEAT_MS: Final = 15_000
 DEFAULT_PAGE: Final = 64
 
 
+LOST_ADVICE: Final = (
+    "Nothing more is stored and agents were stopped. Quit, put the folder back, and start felan again."
+)
+
+
+class OwnershipLost(Exception):
+    """The data folder is not this host's any more."""
+
+
 class Host:
     """A session host on open services. ``serve`` takes a link, ``close`` ends all in good order."""
 
-    def __init__(self, services: Services, *, namespace: str, root: str) -> None:
+    def __init__(
+        self, services: Services, *, namespace: str, root: str, look_seconds: float = LOOK_SECONDS
+    ) -> None:
+        """``look_seconds``: between two looks whether the data folder is still there."""
         self._services = services
+        self._look_seconds = look_seconds
+        self._watch: asyncio.Task[None] | None = None
+        self._drain: asyncio.Task[None] | None = None
         self._namespace = namespace
         self._root = root
         self._instance = services.new_id()
@@ -68,6 +84,19 @@ class Host:
                 self._services.report(error, f"bringing up session {session}")
         await self._services.store.purge_requests(self._services.clock())
         self._lifecycle = "running"
+        self._watch = asyncio.create_task(self._watch_folder(), name="felan-host-watch")
+
+    async def _watch_folder(self) -> None:
+        """Stop when the data folder is lost: what runs is ended, and every client gets to know why."""
+        while True:
+            why = await asyncio.to_thread(self._services.lost)
+            if why:
+                break
+            await asyncio.sleep(self._look_seconds)
+        self._services.report(OwnershipLost(why), "the data folder")
+        for connection in list(self._connections):
+            connection.fail(ProtocolError("ownership_lost", f"{why} {LOST_ADVICE}"))
+        await self._end_sessions()
 
     def serve(
         self,
@@ -100,15 +129,27 @@ class Host:
         """Drain and end: turns are interrupted, what can be deferred is, processes are stopped. Never
         raises.
         """
+        if self._watch is not None:
+            self._watch.cancel()
+            await asyncio.wait([self._watch])
+        await self._end_sessions()
+        self._lifecycle = "stopping"
+        # At once: each that does not read takes its second.
+        await asyncio.gather(*(connection.close() for connection in (*self._connections, *self._left)))
+
+    async def _end_sessions(self) -> None:
+        """Drain, once: turns are interrupted, agents are closed. Who asks meanwhile waits for the same."""
+        if self._drain is None:
+            self._drain = asyncio.create_task(self._drained(), name="felan-host-drain")
+        await asyncio.shield(self._drain)
+
+    async def _drained(self) -> None:
         self._lifecycle = "draining"
         await asyncio.gather(*self._sessions.values(), return_exceptions=True)  # those just being brought up
         lives = [task.result() for task in self._sessions.values() if task.done() and not task.exception()]
         for outcome in await asyncio.gather(*(live.shut_down() for live in lives), return_exceptions=True):
             if isinstance(outcome, BaseException):
                 self._services.report(outcome, "closing a session")
-        self._lifecycle = "stopping"
-        # At once: each that does not read takes its second.
-        await asyncio.gather(*(connection.close() for connection in (*self._connections, *self._left)))
 
     def process_changed(self, record: ProcessRecord) -> None:
         """The process table saw a change; called from the loop."""

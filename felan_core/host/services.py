@@ -22,7 +22,8 @@ CLEARS_SETTING: Final = "felan.clears"
 class Services:
     """``agents``: backend kind → what loads its factory, called when a session first needs it.
 
-    ``publisher``: the shell line with which an agent publishes its task pointer; empty where there is none.
+    ``lost``: why the data folder is not this host's any more, "" while it is; it blocks. ``publisher``: the
+    shell line with which an agent publishes its task pointer; empty where there is none.
     """
 
     store: Store
@@ -34,6 +35,7 @@ class Services:
     clock: Callable[[], int]
     new_id: Callable[[], str]
     report: Callable[[BaseException, str], None]
+    lost: Callable[[], str] = lambda: ""
 
     def agent_kind(self, settings: JsonObject) -> str:
         """The backend that ``settings`` name. Raises ``invalid_request`` for one that is not there."""

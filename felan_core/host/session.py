@@ -109,9 +109,11 @@ class LiveSession:
         """
         self._stage.leave()
         await self._pointer.unwatch()
-        await self._turns.shut_down()
-        self._broker.unwatch()
-        await self.actor.stop()
+        try:
+            await self._turns.shut_down()
+        finally:
+            self._broker.unwatch()
+            await self.actor.stop()
 
     def wake_agent(self) -> None:
         """Start the agent before it is needed."""
@@ -213,16 +215,20 @@ class LiveSession:
         async def withdraw() -> None:
             await self._broker.withdraw_open("the session was closed")
 
-        await self.actor.do(withdraw)
-        await self._turns.shut_down("cancelled", closing=True)
-
         async def job() -> op.RevisionResult:
             await self._broker.withdraw_open("the session was closed")
             result = op.RevisionResult(revision=self.actor.state.revision + 1)
             await self.actor.commit(SessionClosed(), settle=(call, result))
             return op.RevisionResult(revision=self.actor.state.revision)
 
-        return await self.actor.do(job)
+        try:
+            await self.actor.do(withdraw)
+            await self._turns.shut_down("cancelled", closing=True)
+            return await self.actor.do(job)
+        except BaseException:
+            # It is not closed: it takes prompts again, and a turn that was cut off is ended when it can be.
+            self._turns.stay_open()
+            raise
 
     # --- elements ---
 

@@ -444,9 +444,21 @@ class Turns:
             await self._streams.complete(outcome)
             await self.recover(outcome)
 
-        await self._actor.do(job)
-        await self.agent.backend.close()
-        self.agent.replace()
+        try:
+            await self._actor.do(job)
+        finally:
+            await self.agent.backend.close()
+            self.agent.replace()
+
+    def stay_open(self) -> None:
+        """A close failed: the session goes on, and the turn that was cut off ends when that can be stored."""
+        if self._ending:
+            return
+        self._leaving = False
+        run = self._actor.state.run
+        if run is not None and (self._driver is None or self._driver.done()):
+            conclude = self._conclude(run.id, "cancelled", None)
+            self._driver = asyncio.create_task(conclude, name="felan-turn-driver")
 
     async def _take_up(self) -> None:
         """What is said in a closed session takes it up again: its agent is started anew. Inside a job."""

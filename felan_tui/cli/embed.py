@@ -178,6 +178,7 @@ class EmbeddedHost:
             clock=now_ms,
             new_id=new_uuid7,
             report=fault,
+            lost=lambda: store.lost() or owner.lost(),
         )
         host = Host(services, namespace="production", root=str(folders.data))
         hosts.append(host)

@@ -35,3 +35,8 @@ def key_hints(*, asks: bool, away: bool, side: bool, clears: bool) -> list[KeyHi
         hints.append(_hint("toggle_side"))
     hints += [_hint("toggle_panel"), _hint("focus_transcript"), KeyHint("Ctrl+P", "all actions")]
     return [*hints, _hint("clear")] if clears else hints
+
+
+def host_gone(reason: str) -> str:
+    """The notice of a lost connection. A reason that is a sentence holds its own advice."""
+    return reason if reason.endswith(".") else f"The host is gone: {reason}. Quit, then felan -c goes on."

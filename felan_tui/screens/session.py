@@ -19,7 +19,7 @@ from felan_tui.actions import bindings, command_of
 from felan_tui.bars import HeaderLine, PointerBar, QueueLines
 from felan_tui.bars.keys import KeyHint, KeyLine
 from felan_tui.composer import Composer, Draft
-from felan_tui.screens.hints import WELCOME, key_hints
+from felan_tui.screens.hints import WELCOME, host_gone, key_hints
 from felan_tui.session.app_screen import AppScreen
 from felan_tui.session.start import Start
 from felan_tui.text.widgets import Line
@@ -123,7 +123,7 @@ class SessionScreen(AppScreen):
         self._lost = reason
         if not self.is_attached:
             return
-        self.say(f"The host is gone: {reason}. Quit, then `felan -c` goes on.", "error", seconds=60)
+        self.say(host_gone(reason), "error", seconds=60)
         if (view := self._view) is not None:
             self._follow(lambda: view.lost(reason))
 

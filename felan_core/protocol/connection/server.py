@@ -228,6 +228,11 @@ class ServerConnection(BaseConnection):
         notice = ResyncRequired(session=session, reason=reason)
         self.queue.reply(encode_frame(NoticeFrame(session=session, notice=notice)))
 
+    def fail(self, error: ProtocolError) -> None:
+        """Publish ``protocol_error``; the connection closes when it is sent. A closed one stays closed."""
+        if self.state in (ConnectionState.NEW, ConnectionState.READY):
+            self._fail(error)
+
     def lose(self) -> None:
         super().lose()
         self.queue.clear()

@@ -30,7 +30,7 @@ class Step(Enum):
     """An event in the life of a connection."""
 
     GREET = "hello was accepted"
-    FAIL = "the peer broke the protocol"
+    FAIL = "the peer broke the protocol, or is served no more"
     CLOSE = "this side ends the connection"
     END = "the peer sends nothing more"
     LOSE = "the transport is gone"

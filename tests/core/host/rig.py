@@ -205,7 +205,12 @@ async def rig(folder: Path, hand: Stagehand, clock: Callable[[], int] | None = N
 
 
 async def open_rig(
-    folder: Path, hand: Stagehand, clock: Callable[[], int], *, kind: type[Store] = Store
+    folder: Path,
+    hand: Stagehand,
+    clock: Callable[[], int],
+    *,
+    kind: type[Store] = Store,
+    look_seconds: float = 1.0,
 ) -> Rig:
     """A host on ``folder`` that the test closes or kills itself. ``kind``: a store that misbehaves."""
     faults: list[str] = []
@@ -227,8 +232,9 @@ async def open_rig(
         clock=clock,
         new_id=new_uuid7,
         report=lambda error, where: faults.append(f"{where}: {error!r}"),
+        lost=store.lost,
     )
-    host = Host(services, namespace="test", root=str(folder))
+    host = Host(services, namespace="test", root=str(folder), look_seconds=look_seconds)
     hosts.append(host)
     await host.start()
     return Rig(folder, store, processes, host, faults)

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from felan_core.agents.backend import AgentError, ToolPatch, Turn, TurnOutcome
+from felan_core.client.host_client import ConnectionLost
 from felan_core.host import turns
 from felan_core.protocol import ProtocolError
 from felan_core.protocol import operations as op
@@ -229,3 +230,113 @@ async def test_a_process_whose_row_cannot_be_stored_does_not_run_on(full: Rig, w
     assert refusal.value.code == "storage_failure"
     assert not [one for one in full.processes.list() if one.state == "running"]
     assert not differences(replica, await fresh(full, replica.state.session))
+
+
+async def until_cancelled(puppet: Puppet, turn: Turn) -> TurnOutcome:
+    return await puppet.until_cancelled()
+
+
+async def test_a_close_that_cannot_be_stored_leaves_a_session_that_goes_on(
+    full: Rig, work: Path, hand: Stagehand
+) -> None:
+    client = await full.client()
+    replica = await full.session(client, work)
+    session = replica.state.session
+    hand.scripts.append(until_cancelled)
+    await client.prompt(session, "go")
+    await until(lambda: len(hand.turns) == 1)
+    writes = 0
+
+    def refuses(batch: Batch) -> bool:
+        nonlocal writes
+        writes += 1
+        return writes > 1  # the reservation is stored, and nothing after it
+
+    disk(full).refuses = refuses
+    with pytest.raises(ProtocolError) as refusal:
+        await client.close_session(session)
+    assert refusal.value.code == "storage_failure"
+    assert hand.closed == 1
+    disk(full).refuses = lambda batch: False
+    await until(lambda: replica.state.run is None and replica.state.header.state == "idle")
+    await client.prompt(session, "again")
+    await until(lambda: len(hand.turns) == 2 and replica.state.run is None)
+    assert [one.text for one in replica.state.entries if isinstance(one, MessageEntry)] == ["go", "again"]
+    assert not differences(replica, await fresh(full, session))
+
+
+async def test_agents_are_ended_with_the_host_on_a_full_disk(full: Rig, work: Path, hand: Stagehand) -> None:
+    client = await full.client()
+    for number in (1, 2):
+        replica = await full.session(client, work)
+        hand.scripts.append(until_cancelled)
+        await client.prompt(replica.state.session, "go")
+        await until(lambda number=number: len(hand.turns) == number)
+    disk(full).refuses = lambda batch: True
+    await full.host.close()
+    assert hand.closed == 2
+    left = [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("felan-session-")]
+    assert left == []
+
+
+class Ambiguous(Full):
+    """A disk that keeps a transaction and answers that it did not."""
+
+    keeps = False
+
+    async def write(self, batch: Batch) -> None:
+        await super().write(batch)
+        if self.keeps and any(b"twice" in body for body in _bodies(batch)):
+            self.keeps = False
+            raise StoreFailure(self.path, "the disk answered with an error")
+
+
+async def test_a_prompt_that_is_stored_is_accepted_whatever_the_disk_answered(
+    tmp_path: Path, work: Path, hand: Stagehand
+) -> None:
+    rig = await open_rig(tmp_path / "data", hand, Clock(), kind=Ambiguous)
+    client = await rig.client()
+    replica = await rig.session(client, work)
+    assert isinstance(rig.store, Ambiguous)
+    rig.store.keeps = True
+    run = await client.prompt(replica.state.session, "not twice")
+    assert run
+    await until(lambda: len(hand.turns) == 1 and replica.state.run is None)
+    loaded = await rig.store.load_session(replica.state.session, 64)
+    assert loaded is not None
+    assert [one.text for one in loaded.entries if isinstance(one, MessageEntry)] == ["not twice"]
+    await rig.close()
+
+
+async def test_a_lost_data_folder_ends_agents_and_tells_every_client(
+    tmp_path: Path, work: Path, hand: Stagehand
+) -> None:
+    data = tmp_path / "data"
+    rig = await open_rig(data, hand, Clock(), look_seconds=0.01)
+    reasons: list[str] = []
+    client = await rig.client(on_lost=reasons.append)
+    replica = await rig.session(client, work)
+    hand.scripts.append(until_cancelled)
+    await client.prompt(replica.state.session, "go")
+    await until(lambda: len(hand.turns) == 1)
+    data.rename(tmp_path / "away")
+    await until(lambda: reasons and hand.closed == 1)
+    assert str(data) in reasons[0] and "while Felan runs" in reasons[0]
+    with pytest.raises(ConnectionLost):
+        await client.prompt(replica.state.session, "more")
+    assert not data.exists()
+    await rig.close()
+
+
+async def test_a_request_right_after_the_loss_is_refused_as_ownership_lost(
+    tmp_path: Path, work: Path, hand: Stagehand
+) -> None:
+    data = tmp_path / "data"
+    rig = await open_rig(data, hand, Clock(), look_seconds=3600)
+    client = await rig.client()
+    replica = await rig.session(client, work)
+    data.rename(tmp_path / "away")
+    with pytest.raises(ProtocolError) as refusal:
+        await client.prompt(replica.state.session, "go")
+    assert refusal.value.code == "ownership_lost"
+    await rig.close()
