@@ -8,7 +8,7 @@ from typing import Literal
 from rich.segment import Segment
 
 from felan_tui.transcript.look import Look
-from felan_tui.transcript.rows import Row, lines_of, row_cells, wrap_runs
+from felan_tui.transcript.rows import Row, drawn_as, lines_of, row_cells, wrap_runs
 
 Align = Literal["left", "right", "center"]
 Cell = list[Segment]
@@ -85,7 +85,7 @@ def _line_rows(line: Sequence[Cell], aligns: Sequence[Align], widths: Sequence[i
     cells = [
         wrap_runs(line[column] if column < len(line) else empty, size) for column, size in enumerate(widths)
     ]
-    border = Segment(f" {look.glyphs.bar} ", look.bar)
+    border = drawn_as(f" {look.glyphs.bar} ", "\t", look.bar)
     rows: list[Row] = []
     for index in range(max(map(len, cells))):
         row: Row = []

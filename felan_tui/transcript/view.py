@@ -10,13 +10,17 @@ from collections.abc import Callable, Iterable
 
 from textual import events
 from textual.binding import Binding
+from textual.geometry import Offset
 from textual.message import Message
 from textual.reactive import var
+from textual.selection import Selection
 
 from felan_tui.transcript.blocks import Block
 from felan_tui.transcript.following import Following
 from felan_tui.transcript.live import LiveBlock, LiveKind
 from felan_tui.transcript.pacing import Pacing
+from felan_tui.transcript.rows import Row
+from felan_tui.transcript.selecting import whole_line, word_at
 from felan_tui.transcript.stack import Order
 from felan_tui.transcript.viewport import Viewport
 
@@ -263,7 +267,14 @@ class TranscriptView(Viewport, can_focus=True):
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """A click puts the block cursor there; on a line that folds something it expands or folds it."""
+        """A click puts the block cursor there; on a line that folds something it expands or folds it. The
+        second click selects the word, the third the line.
+        """
+        if event.chain > 1:
+            # Textual would select all of the transcript.
+            event.prevent_default()
+            self._select_at(event)
+            return
         place = event.get_content_offset(self)
         if place is None or self.text_selection is not None:
             return
@@ -276,3 +287,20 @@ class TranscriptView(Viewport, can_focus=True):
         text = "".join(segment.text for segment in row or []).lstrip(glyphs.bar + " ")
         if (number == 0 and entry.block.compact(False)) or text.startswith((glyphs.folded, glyphs.unfolded)):
             self.toggle(entry.block.key)
+
+    def _select_at(self, event: events.Click) -> None:
+        widget, offset = self.screen.get_widget_and_offset_at(event.screen_x, event.screen_y)
+        if widget is not self or offset is None:
+            return
+
+        def row_at(number: int) -> Row | None:
+            found = self._stack.row(number + self._shift)
+            return found[2] if found else None
+
+        if event.chain == 2:
+            chosen = word_at(row_at, offset.y, offset.x, self._look())
+        else:
+            chosen = whole_line(row_at, offset.y)
+        if chosen is not None:
+            (first, start), (last, end) = chosen
+            self.screen.selections = {self: Selection(Offset(start, first), Offset(end, last))}

@@ -8,20 +8,23 @@ person does in `view.py`.
 """
 
 import asyncio
+from math import ceil
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.app import App
 from textual.geometry import Region, Size
-from textual.reactive import var
+from textual.reactive import Reactive, var
 from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
 from textual.selection import Selection
 from textual.strip import Strip
 
 from felan_tui.transcript.following import Following
 from felan_tui.transcript.look import Look, look_from_theme
-from felan_tui.transcript.rows import Row, row_cells, strip_of
+from felan_tui.transcript.rows import Row, goes_on, row_cells, strip_of
+from felan_tui.transcript.selecting import text_between
 from felan_tui.transcript.stack import Entry, Stack, ink_above, row_with_ink
 
 GUTTER = 2
@@ -53,6 +56,8 @@ class Viewport(ScrollView):
     """
 
     cursor: var[str | None] = var(None)
+    # Textual's own lays out the whole screen when a line comes, and sends all of it.
+    virtual_size = Reactive(Size(0, 0), repaint=False)
 
     def __init__(self, *, unicode: bool, name: str | None, id: str | None, classes: str | None) -> None:
         super().__init__(name=name, id=id, classes=classes)
@@ -66,7 +71,8 @@ class Viewport(ScrollView):
         self._shift = 0
         self._seen = Size()
         self._painted: list[Strip] = []
-        # With a style, as every segment: Textual takes none for a colour where NO_COLOR is set.
+        self._thumb = (0, 0)
+        self._base = Style()
         self._blank = Strip.blank(0, Style())
 
     def settled(self) -> None:
@@ -95,6 +101,9 @@ class Viewport(ScrollView):
     def _look(self) -> Look:
         if self._stack.look is None:
             self._stack.look = look_from_theme(self._app.theme_variables, unicode=self._unicode)
+            # Every cell has the theme's colours: a terminal's own background is never seen between them.
+            self._base = self.rich_style
+            self._blank = Strip.blank(0, self._base)
         return self._stack.look
 
     def _entry_at(self, line: int) -> tuple[Entry, int] | None:
@@ -245,11 +254,41 @@ class Viewport(ScrollView):
         self._policy = self._policy.below(total - top - self._page)
         self._repaint()
 
+    def watch_virtual_size(self, before: Size, size: Size) -> None:
+        """Draws the cells of the scrollbar that are others now; Textual would draw, and send, all of them."""
+        height = self.styles.height
+        if height is not None and height.is_auto and min(before.height, size.height) <= self._page:
+            self.refresh(layout=True)  # the view is as high as its text
+        bar, page, total = self.vertical_scrollbar, self._page, max(1, size.height)
+        bar.set_reactive(ScrollBar.window_virtual_size, size.height)
+        bar.set_reactive(ScrollBar.window_size, page)
+        thumb = max(1.0, page * page / total)
+        top = (page - thumb) * self.scroll_y / max(1, total - page)
+        # In eighths of a cell, as they are drawn.
+        drawn = int(8 * top), int(8 * top) + ceil(8 * thumb)
+        cells = sorted(
+            {
+                edge // 8
+                for old, new in zip(self._thumb, drawn, strict=True)
+                if old != new
+                for edge in range(min(old, new), max(old, new) + 1)
+            }
+        )
+        self._thumb = drawn
+        if len(cells) > MAX_REPAINTED:
+            bar.refresh()
+        elif cells:
+            bar.refresh(*(Region(0, y, 1, 1) for y in cells))
+
     def _repaint(self) -> None:
         """Draws the lines that are not what they were: a word that comes changes one, and sends one."""
         lines = [self.render_line(y) for y in range(self._page)]
         before, self._painted = self._painted, lines
-        changed = [y for y, line in enumerate(lines) if y >= len(before) or before[y] is not line]
+        changed = [
+            y
+            for y, line in enumerate(lines)
+            if y >= len(before) or (before[y] is not line and before[y] != line)
+        ]
         if len(changed) > MAX_REPAINTED:
             self.refresh()
         elif changed:
@@ -311,7 +350,7 @@ class Viewport(ScrollView):
         look = self._stack.look
         if found is None or look is None:
             if self._blank.cell_length != width:
-                self._blank = Strip.blank(width, Style())
+                self._blank = Strip.blank(width, self._base)
             return self._blank
         entry, number, row = found
         place = line - self._shift
@@ -330,8 +369,7 @@ class Viewport(ScrollView):
         entry.strips[number] = row, (place, is_cursor, width), strip
         return strip
 
-    @staticmethod
-    def _line(row: Row, place: int, is_cursor: bool, look: Look, width: int) -> Strip:
+    def _line(self, row: Row, place: int, is_cursor: bool, look: Look, width: int) -> Strip:
         """A row behind its gutter, as wide as the view, with the places that a selection needs."""
         segments = [
             Segment(
@@ -341,6 +379,8 @@ class Viewport(ScrollView):
         ]
         at = 0
         for text, style, _ in row:
+            if not text:
+                continue
             offset = Style.from_meta({"offset": (at, place)})
             segments.append(Segment(text, style + offset if style else offset))
             at += len(text)
@@ -348,7 +388,7 @@ class Viewport(ScrollView):
         if cells < width:
             segments.append(Segment(" " * (width - cells), Style.from_meta({"offset": (at, place)})))
             cells = width
-        strip = Strip(segments, cells)
+        strip = Strip(Segment.apply_style(segments, self._base), cells)
         return strip if cells == width else strip.crop(0, width)
 
     def _selected(self, strip: Strip, start: int, end: int) -> Strip:
@@ -387,20 +427,13 @@ class Viewport(ScrollView):
             line += 1
             if found is None or span is None:
                 continue
-            lines.append(_text_between(found[2] or [], look, *span).rstrip())
-        return "\n".join(lines), "\n"
+            row = found[2] or []
+            lines.append(text_between(row, look, *span))
+            if line <= last and span[1] < 0 and goes_on(row):
+                continue
+            lines.append("\n")
+        return "".join(lines[:-1]), "\n"
 
 
 def _is_empty(row: Row) -> bool:
     return not any(segment.text.strip() for segment in row)
-
-
-def _text_between(row: Row, look: Look, start: int, end: int) -> str:
-    kept: list[str] = []
-    at = 0
-    for text, style, _ in row:
-        after = at + len(text)
-        if not look.is_decoration(style) and after > start and (end < 0 or at < end):
-            kept.append(text[max(0, start - at) : len(text) if end < 0 else max(0, end - at)])
-        at = after
-    return "".join(kept)

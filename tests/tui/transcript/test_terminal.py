@@ -77,3 +77,41 @@ def test_a_word_that_comes_redraws_a_line_and_never_the_screen() -> None:
     assert text.count("\x1b[2J") <= 1
     # Twenty words on two lines: a screen of 40 rows is 6 KB, and only a new line shifts it.
     assert len(text) - text.index("word19") < 40_000
+
+
+SCROLLED_UP = """
+from textual.app import App
+from felan_tui.transcript.view import TranscriptView
+
+class Once(App):
+    def compose(self):
+        yield TranscriptView()
+    def on_ready(self):
+        view = self.query_one(TranscriptView)
+        view.append_text("m", "markdown", "first line\\n\\n" + "filled line\\n\\n" * 200)
+        self.set_timer(0.3, self.up)
+    def up(self):
+        self.query_one(TranscriptView).scroll_relative(y=-30, animate=False)
+        self.left = 30
+        self.set_timer(0.3, lambda: self.set_interval(0.06, self.more))
+    def more(self):
+        if self.left == 29:
+            self._driver.write("\\x1b]22;MARK\\x07")
+        self.left -= 1
+        if self.left < 0:
+            self._driver.write("\\x1b]22;END\\x07")
+            self.exit()
+        else:
+            text = f"word{self.left} " * 10 + "\\n\\n"
+            self.query_one(TranscriptView).append_text("m", "markdown", text)
+Once().run()
+"""
+
+
+def test_rows_that_stay_are_not_sent_again_while_a_reader_is_above_the_end() -> None:
+    text = output(SCROLLED_UP, rows=40)
+    sent = text[text.index("\x1b]22;MARK") : text.index("\x1b]22;END")]
+    assert "filled" not in sent
+    assert "word" not in sent
+    # The thumb of the scrollbar becomes shorter, by a cell or two; one screen of 40 rows is more than 6 KB.
+    assert len(sent) < 5_000

@@ -101,6 +101,61 @@ async def test_text_is_selected_and_copied_without_decoration() -> None:
         assert (app.screen.get_selected_text() or "").startswith("quoted")
 
 
+async def test_a_selection_joins_what_was_wrapped_and_copies_tabs_as_tabs() -> None:
+    app = Transcript()
+    text = "some words that are wrapped 漢字漢字漢字漢字漢字漢字\n\n"
+    text += "```make\nall:\n\tgcc -o all a.o b.o c.o d.o e.o\n```\n"
+    async with app.run_test(size=(30, 14)) as pilot:
+        app.view.put(MarkdownBlock("m", text), 1)
+        await pilot.pause()
+        found = app.view.get_selection(Selection(None, None))
+        assert found is not None
+        assert found[0] == (
+            "some words that are wrapped 漢字漢字漢字漢字漢字漢字\n\nall:\n\tgcc -o all a.o b.o c.o d.o e.o"
+        )
+        assert app.view.copy_text("m") == text
+        app.view.put(MarkdownBlock("m", "| a | b |\n|---|---|\n| c | d |"), 1)
+        await pilot.pause()
+        assert (app.view.get_selection(Selection(None, None)) or ("",))[0].split("\n")[::2] == [
+            "a\tb",
+            "c\td",
+        ]
+
+
+async def test_two_clicks_select_a_word_and_three_a_line_over_wrapped_rows() -> None:
+    app = Transcript()
+    async with app.run_test(size=(30, 12)) as pilot:
+        text = "see src/clock.py, please; and " + "x" * 30 + " end\nnext"
+        app.view.put(MarkdownBlock("m", f"```\n{text}\n```"), 1)
+        await pilot.pause()
+
+        async def clicked(times: int, x: int, y: int) -> str:
+            await pilot.click(TranscriptView, offset=(x, y), times=times)
+            await pilot.pause()
+            return app.screen.get_selected_text() or ""
+
+        assert await clicked(2, 9, 0) == "src/clock.py"
+        assert await clicked(2, 12, 1) == "x" * 30
+        assert await clicked(3, 9, 0) == text.split("\n")[0]
+        assert await clicked(2, 6, 3) == "next"
+        assert await clicked(2, 7, 0) == ""
+
+
+async def test_every_cell_has_the_background_of_the_theme() -> None:
+    app = Transcript()
+    async with app.run_test(size=(40, 20)) as pilot:
+        app.view.put(UserBlock("u", "hello"), 1)
+        app.view.put(MarkdownBlock("m", "> text\n\n| a |\n|---|\n| b |\n\n```py\nx\n```\n\n- e"), 2)
+        app.view.put(ToolBlock("t", "x", "bash", output="\x1b[31mred", opens=True), 3)
+        for theme in ("textual-dark", "textual-light"):
+            app.theme = theme
+            await pilot.pause()
+            for y in range(20):
+                for segment in app.view.render_line(y):
+                    assert segment.style is not None
+                    assert segment.style.bgcolor is not None, (y, segment)
+
+
 async def test_another_theme_is_drawn_at_once() -> None:
     app = Transcript()
     async with app.run_test(size=(40, 12)) as pilot:
