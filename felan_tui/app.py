@@ -4,6 +4,7 @@ What a session shows is the session screen's; here are the start, the end, signa
 """
 
 import asyncio
+import os
 import signal
 import time
 from collections.abc import Awaitable, Callable, Iterable
@@ -16,11 +17,11 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
+from felan_tui.appearance import SYSTEM, Appearance
 from felan_tui.screens.session import SessionScreen
 from felan_tui.session.crash import report
 from felan_tui.session.start import Start
 from felan_tui.text.widgets import toast
-from felan_tui.themes import load_themes
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -30,9 +31,8 @@ if TYPE_CHECKING:
     from felan_tui.session.link import OpenHost
     from felan_tui.start.card import StartCard
     from felan_tui.terminal.handover import Handover
-    from felan_tui.terminal.messages import TerminalInputFailed
+    from felan_tui.terminal.messages import TerminalBackground, TerminalInputFailed
 
-THEME: Final = "felan-dark"
 CRASH: Final = 1
 NOT_FOUND: Final = 6
 SIGNALLED: Final = 128
@@ -98,10 +98,12 @@ class FelanApp(App[None], inherit_bindings=False):
         self.farewell = ""
         self._problem = ""
         self._command = ""
-        for theme in load_themes().themes:
+        self._appearance = Appearance(config, data, os.environ)
+        for theme in self._appearance.themes:
             self.register_theme(theme)
-        if THEME in self.available_themes:
-            self.theme = THEME
+        if theme := self._appearance.start(self.available_themes):
+            self.theme = theme
+        self._color_programs()
 
     def get_driver_class(self) -> "type[Driver]":
         """The terminal, which may be taken away."""
@@ -280,7 +282,36 @@ class FelanApp(App[None], inherit_bindings=False):
             self.farewell = report(cause, self._data)
         self._close_messages_no_wait()
 
-    # --- the terminal ---
+    # --- the terminal and the theme ---
+
+    def _color_programs(self) -> None:
+        """Programs' sixteen colours are those of the theme."""
+        if colors := self._appearance.terminal(self.current_theme):
+            if self.is_running:
+                self.ansi_theme_dark = self.ansi_theme_light = colors
+            else:
+                self.set_reactive(App.ansi_theme_dark, colors)
+                self.set_reactive(App.ansi_theme_light, colors)
+
+    def watch_theme(self, name: str) -> None:
+        """A theme was chosen: it is remembered."""
+        from felan_tui.preferences import PreferencesError
+
+        self._color_programs()
+        try:
+            self._appearance.choose(name)
+        except PreferencesError as error:
+            toast(self, f"The theme is not remembered: {error}", "warning")
+
+    def on_terminal_background(self, event: "TerminalBackground") -> None:
+        """The terminal answered: `system` follows it."""
+        from felan_tui.terminal.background import is_dark
+
+        if self._appearance.reported(is_dark(event.color)):
+            for theme in self._appearance.themes:
+                self.register_theme(theme)
+            if self.theme == SYSTEM:
+                self.mutate_reactive(FelanApp.theme)
 
     def on_terminal_input_failed(self, event: "TerminalInputFailed") -> None:
         """No key arrives any more: the same end as any other fault of ours."""

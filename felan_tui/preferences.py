@@ -1,4 +1,4 @@
-"""What Felan remembers for a person, in `felan.toml` of the config folder: which agent was chosen.
+"""What Felan remembers for a person, in `felan.toml` of the config folder: the agent and the theme.
 
 The file is the person's. Reading takes the keys that are ours; writing changes those keys alone and leaves
 comments, order and foreign keys as they are. A file that cannot be read is never overwritten.
@@ -54,19 +54,39 @@ def write_agent(folder: Path, kind: AgentKind, command: str | None = None) -> No
     before = _parse(path, text)
     # A table of ours that is wrong inside is the person's to mend, not ours to write over.
     _agent(path, text, before)
-    values: dict[str, str] = {"kind": kind}
-    if command is not None:
-        values["command"] = command
-    kept = {key: value for key, value in before.get("agent", {}).items() if key not in ("kind", "command")}
-    after = _with_agent(text, values)
+    values = {"kind": kind} if command is None else {"kind": kind, "command": command}
+    _change(path, text, before, "agent", values, ("kind", "command"))
+
+
+def read_theme(folder: Path) -> str | None:
+    """The theme's name in `folder/felan.toml`; None where none was chosen. Raises `PreferencesError`."""
+    path = folder / FILE
+    text = _read(path)
+    return _theme(path, text, _parse(path, text))
+
+
+def write_theme(folder: Path, name: str) -> None:
+    """Remember the theme, with 0600 and in one step. Raises `PreferencesError`; then nothing changed."""
+    path = folder / FILE
+    text = _read(path)
+    before = _parse(path, text)
+    _theme(path, text, before)
+    _change(path, text, before, "theme", {"name": name}, ("name",))
+
+
+def _change(
+    path: Path, text: str, before: dict[str, Any], table: str, values: dict[str, str], ours: tuple[str, ...]
+) -> None:
+    """Write the file with these values in place of our keys of the table."""
+    kept = {key: value for key, value in before.get(table, {}).items() if key not in ours}
+    after = _with_table(text, table, values, ours)
     try:
         done = tomllib.loads(after)
     except tomllib.TOMLDecodeError:
         done = None
-    if done != {**before, "agent": {**kept, **values}}:
-        raise PreferencesError(
-            path, "its agent is written in a form that cannot be changed here: use a table [agent]"
-        )
+    if done != {**before, table: {**kept, **values}}:
+        problem = f"its {table} is written in a form that cannot be changed here: use a table [{table}]"
+        raise PreferencesError(path, problem)
     _write(path, after)
 
 
@@ -116,28 +136,42 @@ def _agent(path: Path, text: str, tables: dict[str, Any]) -> AgentChoice | None:
     return AgentChoice("acp", command)
 
 
+def _theme(path: Path, text: str, tables: dict[str, Any]) -> str | None:
+    theme = tables.get("theme")
+    if theme is None:
+        return None
+    if not isinstance(theme, dict):
+        raise PreferencesError(path, "theme: not a table", _line_of(text, "theme"))
+    table: dict[str, Any] = theme  # pyright: ignore[reportUnknownVariableType]  # keys of TOML are strings
+    name = table.get("name")
+    if name is not None and not isinstance(name, str):
+        raise PreferencesError(path, "theme.name: not a string", _line_of(text, "name"))
+    return name
+
+
 def _line_of(text: str, key: str) -> int | None:
     """The line that names the key, as far as a look at its text tells."""
     found = re.search(rf"(?m)^[^#\n]*\b{key}\b", text)
     return text.count("\n", 0, found.end()) + 1 if found else None
 
 
-_TABLE = re.compile(r"\s*\[\s*agent\s*\]\s*(#.*)?")
 _HEADER = re.compile(r"\s*\[")
 
 
-def _with_agent(text: str, values: dict[str, str]) -> str:
-    """`text` with these keys in its table [agent]. The caller checks that it says what it should."""
+def _with_table(text: str, table: str, values: dict[str, str], ours: tuple[str, ...]) -> str:
+    """`text` with these values in its table. The caller checks the result."""
+    heading = re.compile(rf"\s*\[\s*{table}\s*\]\s*(#.*)?")
+    key = re.compile(rf"\s*({'|'.join(ours)})\s*=")
     # Not splitlines(): a string may hold U+2028 and the like.
     lines = text.removesuffix("\n").split("\n") if text else []
     new = [f"{key} = {_quoted(value)}" for key, value in values.items()]
-    start = next((index for index, line in enumerate(lines) if _TABLE.fullmatch(line)), None)
+    start = next((index for index, line in enumerate(lines) if heading.fullmatch(line)), None)
     if start is None:
         if lines and lines[-1].strip():
             lines.append("")
-        return "\n".join([*lines, "[agent]", *new]) + "\n"
+        return "\n".join([*lines, f"[{table}]", *new]) + "\n"
     end = next((i for i in range(start + 1, len(lines)) if _HEADER.match(lines[i])), len(lines))
-    body = [line for line in lines[start + 1 : end] if not re.match(r"\s*(kind|command)\s*=", line)]
+    body = [line for line in lines[start + 1 : end] if not key.match(line)]
     return "\n".join([*lines[: start + 1], *new, *body, *lines[end:]]) + "\n"
 
 
@@ -158,4 +192,13 @@ def _write(path: Path, text: str) -> None:
         raise PreferencesError(path, problem) from error
 
 
-__all__ = ["FILE", "AgentChoice", "AgentKind", "PreferencesError", "read_agent", "write_agent"]
+__all__ = [
+    "FILE",
+    "AgentChoice",
+    "AgentKind",
+    "PreferencesError",
+    "read_agent",
+    "read_theme",
+    "write_agent",
+    "write_theme",
+]

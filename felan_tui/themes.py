@@ -1,8 +1,9 @@
 """Reads themes from TOML files and makes Textual themes of them.
 
 A theme file has `name`, `dark` (true when absent), `ansi` (false when absent), a table `[colors]` with
-`primary` and the other colours of Textual's `Theme`, and a table `[variables]` for single CSS variables. What
-is not known is an error that names the file and the key, so that a slip of the pen is not a silent default.
+`primary` and the other colours of Textual's `Theme`, a table `[variables]` for single CSS variables, and a
+table `[terminal]` with the sixteen colours of programs (all or none). What is not known is an error that
+names the file and the key.
 """
 
 import re
@@ -12,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from rich.terminal_theme import TerminalTheme
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
@@ -31,7 +33,9 @@ _COLORS = (
     "panel",
     "boost",
 )
-_TOP = ("name", "dark", "ansi", "colors", "variables")
+_ANSI = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+_TERMINAL = (*_ANSI, *(f"bright-{name}" for name in _ANSI))
+_TOP = ("name", "dark", "ansi", "colors", "variables", "terminal")
 _MAX_BYTES = 64 * 1024
 _NAME = re.compile("[a-z0-9][a-z0-9-]{0,63}")
 # Variables that hold a text style or a keyword and not a colour.
@@ -50,11 +54,18 @@ class ThemeError(Exception):
         self.problem = problem
 
 
+@dataclass
+class FileTheme(Theme):
+    """A theme with its sixteen colours of programs; without them those of a shipped theme are used."""
+
+    terminal: TerminalTheme | None = None
+
+
 @dataclass(frozen=True)
 class LoadedThemes:
     """The themes of a folder by name, and one error for each file that is broken."""
 
-    themes: list[Theme] = field(default_factory=list[Theme])
+    themes: list[FileTheme] = field(default_factory=list[FileTheme])
     errors: list[ThemeError] = field(default_factory=list[ThemeError])
 
 
@@ -65,7 +76,7 @@ def shipped_folder() -> Path:
     return packed if packed.is_dir() else here.parent / "themes"
 
 
-def load_theme(path: Path) -> Theme:
+def load_theme(path: Path) -> FileTheme:
     """The theme in one file. Raises `ThemeError`, also when the file cannot be read."""
     try:
         data = path.read_bytes()
@@ -95,7 +106,7 @@ def load_themes(folder: Path | None = None) -> LoadedThemes:
     return loaded
 
 
-def _theme(path: Path, tables: dict[str, Any]) -> Theme:
+def _theme(path: Path, tables: dict[str, Any]) -> FileTheme:
     for key in tables:
         if key not in _TOP:
             raise ThemeError(path, key, "not a key of a theme")
@@ -114,7 +125,7 @@ def _theme(path: Path, tables: dict[str, Any]) -> Theme:
         if not _WORDS.fullmatch(value):
             # "ansi_default 50%": a colour and how much of it.
             _check_color(path, f"variables.{key}", re.sub(r" \d{1,3}%$", "", value))
-    theme = Theme(
+    theme = FileTheme(
         name=name,
         dark=_flag(path, tables, "dark", True),
         ansi=_flag(path, tables, "ansi", False),
@@ -130,11 +141,28 @@ def _theme(path: Path, tables: dict[str, Any]) -> Theme:
         surface=colors.get("surface"),
         panel=colors.get("panel"),
         boost=colors.get("boost"),
+        terminal=_terminal(path, tables, colors),
     )
     for key in variables:
         if key not in _known_variables():
             raise ThemeError(path, f"variables.{key}", "no variable of that name")
     return theme
+
+
+def _terminal(path: Path, tables: dict[str, Any], colors: dict[str, str]) -> TerminalTheme | None:
+    """The sixteen colours; "the default colour" of a program is the theme's."""
+    named = _strings(path, tables, "terminal")
+    if not named:
+        return None
+    for key, value in named.items():
+        if key not in _TERMINAL:
+            raise ThemeError(path, f"terminal.{key}", f"not one of {', '.join(_TERMINAL)}")
+        _check_color(path, f"terminal.{key}", value)
+    if missing := [key for key in _TERMINAL if key not in named]:
+        raise ThemeError(path, f"terminal.{missing[0]}", "missing")
+    sixteen = [Color.parse(named[key]).rgb for key in _TERMINAL]
+    back, front = (Color.parse(colors.get(key) or "#000000").rgb for key in ("background", "foreground"))
+    return TerminalTheme(back, front, sixteen[:8], sixteen[8:])
 
 
 @cache
@@ -172,6 +200,7 @@ def _check_color(path: Path, key: str, value: str) -> None:
 __all__ = [
     "DEFAULT_DARK",
     "DEFAULT_LIGHT",
+    "FileTheme",
     "LoadedThemes",
     "ThemeError",
     "load_theme",

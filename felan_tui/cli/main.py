@@ -2,6 +2,7 @@
 runs.
 """
 
+import os
 import sys
 
 if sys.argv[1:3] in (["pointer", "hook"], ["pointer", "publish"]) and sys.argv[3:] not in (
@@ -144,6 +145,10 @@ def _interactive(
     """Run the screen in a child of the launcher, and leave with its exit code."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise click.UsageError("felan needs a terminal: standard input and output must be one.")
+    from felan_tui.cli.terminal_type import refusal
+
+    if refused := refusal(os.environ.get("TERM")):
+        raise click.UsageError(refused)
     from felan_tui.cli.launcher import launch
 
     def app(alive: int) -> int:

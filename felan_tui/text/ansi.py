@@ -73,8 +73,6 @@ _ATTRIBUTES = {
     27: Style(reverse=False),
     28: Style(conceal=False),
     29: Style(strike=False),
-    39: Style(color="default"),
-    49: Style(bgcolor="default"),
     **{30 + number: Style(color=Color.from_ansi(number)) for number in range(8)},
     **{40 + number: Style(bgcolor=Color.from_ansi(number)) for number in range(8)},
     **{90 + number: Style(color=Color.from_ansi(8 + number)) for number in range(8)},
@@ -130,6 +128,11 @@ def _apply(style: Style | None, parameters: str) -> Style | None:
             if color is not None:
                 added = Style(color=color) if code == 38 else Style(bgcolor=color)
                 style = added if style is None else style + added
+        elif code in (39, 49) and style is not None:
+            # No colour of its own: that of the widget that shows the line.
+            style = style.without_color + Style.from_color(
+                None if code == 39 else style.color, None if code == 49 else style.bgcolor
+            )
         elif added := _ATTRIBUTES.get(code):
             style = added if style is None else style + added
     return style

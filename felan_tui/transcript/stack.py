@@ -53,7 +53,7 @@ class Entry:
         self.drawing: object = None
         self.count = 1
         self.count_for: object = None
-        self.strips: dict[int, tuple[Row | None, tuple[int, bool, int], Strip]] = {}
+        self.strips: dict[int, tuple[Row | None, tuple[int, bool, int, Look], Strip]] = {}
 
     def toggle(self) -> None:
         """A person expanded or folded it: from then on it stays as they left it."""

@@ -361,12 +361,12 @@ class Viewport(ScrollView):
             return self._line(list(self._selected(body, *span)), place, is_cursor, look, width)
         # A line costs most by the strips made for it, and most lines are the same in the next frame.
         known = entry.strips.get(number)
-        if known is not None and known[0] is row and known[1] == (place, is_cursor, width):
+        if known is not None and known[0] is row and known[1] == (place, is_cursor, width, look):
             return known[2]
         strip = self._line(row or [], place, is_cursor, look, width)
         if len(entry.strips) > 512:
             entry.strips.clear()
-        entry.strips[number] = row, (place, is_cursor, width), strip
+        entry.strips[number] = row, (place, is_cursor, width, look), strip
         return strip
 
     def _line(self, row: Row, place: int, is_cursor: bool, look: Look, width: int) -> Strip:

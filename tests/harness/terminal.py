@@ -171,6 +171,10 @@ class Terminal:
 
     # --- doing ---
 
+    def answers(self, answers: Mapping[bytes, bytes]) -> None:
+        """Answer queries in this way from now on."""
+        self._answers = dict(answers)
+
     def send(self, data: bytes) -> None:
         """What a terminal sends, as it is."""
         os.write(self._leader, data)

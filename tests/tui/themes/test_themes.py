@@ -71,6 +71,21 @@ def test_every_text_colour_can_be_read_on_every_ground(name: str) -> None:
     assert not poor
 
 
+@pytest.mark.parametrize("name", READABLE)
+def test_the_colours_of_programs_can_be_read_and_are_of_their_hue(name: str) -> None:
+    sixteen = SHIPPED[name].terminal
+    assert sixteen is not None
+    back = Color.parse(str(SHIPPED[name].background))
+    assert sixteen.background_color == back.rgb
+    assert sixteen.foreground_color == Color.parse(str(SHIPPED[name].foreground)).rgb
+    colors = [Color(*sixteen.ansi_colors[number]) for number in range(16)]
+    for number, color in enumerate(colors):
+        if not (number == 0 and SHIPPED[name].dark):
+            assert contrast(color, back) >= 4.5, number
+    for number, most in ((1, 0), (9, 0), (2, 1), (10, 1), (4, 2), (12, 2)):
+        assert max(colors[number].rgb) == colors[number].rgb[most], number
+
+
 def used_variables() -> dict[str, set[str]]:
     """`$variable` → the files of the screen whose styles name it."""
     found: dict[str, set[str]] = {}
@@ -138,6 +153,8 @@ GOOD = 'name = "mine"\n[colors]\nprimary = "#112233"\n'
         ('name = "a"\ncolors = 1', "colors", "not a table"),
         ('dark = "yes"\n' + GOOD, "dark", "true or false"),
         ("size = 3\n" + GOOD, "size", "not a key"),
+        (GOOD + '[terminal]\nred = "#f00"', "terminal.black", "missing"),
+        (GOOD + '[terminal]\nrot = "#f00"', "terminal.rot", "bright-white"),
     ],
 )
 def test_a_broken_file_is_named_with_its_key(tmp_path: Path, text: str, key: str | None, says: str) -> None:
