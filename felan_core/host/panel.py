@@ -34,6 +34,7 @@ def process_row(record: ProcessRecord) -> ProcessRow:
         ended_at=UNSET if record.ended_at is None else record.ended_at,
         exit_code=UNSET if record.exit_code is None else record.exit_code,
         signal=UNSET if record.signal is None else record.signal,
+        stopped=True if record.stopped and record.state in ("exited", "signalled") else UNSET,
     )
 
 
@@ -54,6 +55,7 @@ def process_record(row: ProcessRow, owner: str) -> ProcessRecord:
         ended_at=row.ended_at if isinstance(row.ended_at, int) else None,
         exit_code=row.exit_code if isinstance(row.exit_code, int) else None,
         signal=row.signal if isinstance(row.signal, str) else None,
+        stopped=row.stopped is True,
     )
 
 

@@ -104,13 +104,18 @@ class LiveSession:
         self._pointer.watch()
 
     async def shut_down(self) -> None:
-        """The host ends: the turn is interrupted, questions are deferred or cancelled, the agent is
-        closed.
+        """The host ends: the turn is interrupted, questions are deferred or cancelled, the agent is closed,
+        processes are stopped.
         """
         self._stage.leave()
         await self._pointer.unwatch()
         try:
+            # Those of a person first: their cards end with them, and not as what an earlier host left.
+            # Those of an agent after its turn, which would go on when they end.
+            persons = [row.id for row in self._running() if self._card_of(row.id) is not None]
+            await self._stop_processes(persons)
             await self._turns.shut_down()
+            await self._stop_processes([row.id for row in self._running()])
         finally:
             self._broker.unwatch()
             await self.actor.stop()
@@ -198,19 +203,8 @@ class LiveSession:
 
     async def close(self, call: Call) -> op.RevisionResult:
         """End the session: the turn is cancelled, questions are withdrawn, its processes are stopped."""
-        running = [row.id for row in self.actor.state.processes.values() if row.state == "running"]
         await call.reserve()
-        stopped = await asyncio.gather(
-            *(self._services.processes.stop(process) for process in running), return_exceptions=True
-        )
-        for process, outcome in zip(running, stopped, strict=True):
-            if isinstance(outcome, BaseException):
-                self._services.report(outcome, f"stopping process {process}")
-
-        # Their cards end with them, and not as something that an earlier host left.
-        ends = [asyncio.ensure_future(self._panel.end(process)) for process in running]
-        if ends:
-            await asyncio.wait(ends, timeout=END_SECONDS)
+        await self._stop_processes([row.id for row in self._running()])
 
         async def withdraw() -> None:
             await self._broker.withdraw_open("the session was closed")
@@ -229,6 +223,21 @@ class LiveSession:
             # It is not closed: it takes prompts again, and a turn that was cut off is ended when it can be.
             self._turns.stay_open()
             raise
+
+    def _running(self) -> list[ProcessRow]:
+        return [row for row in self.actor.state.processes.values() if row.state == "running"]
+
+    async def _stop_processes(self, running: list[str]) -> None:
+        """Stop them and wait until their ends are in the session. Outside jobs. Never raises."""
+        stopped = await asyncio.gather(
+            *(self._services.processes.stop(process) for process in running), return_exceptions=True
+        )
+        for process, outcome in zip(running, stopped, strict=True):
+            if isinstance(outcome, BaseException):
+                self._services.report(outcome, f"stopping process {process}")
+        ends = [asyncio.ensure_future(self._panel.end(process)) for process in running]
+        if ends:
+            await asyncio.wait(ends, timeout=END_SECONDS)
 
     # --- elements ---
 
@@ -328,11 +337,17 @@ class LiveSession:
             and given(entry.content, []) == [ToolProcess(process=process)]
         )
 
+    def _card_of(self, process: str) -> ToolEntry | None:
+        """The running card of a person's own command."""
+        for entry in self.actor.state.entries:
+            if isinstance(entry, ToolEntry) and entry.state == "running" and self._is_card(entry, process):
+                return entry
+        return None
+
     def _process_ended(self, row: ProcessRow) -> None:
         async def job() -> None:
-            for entry in list(self.actor.state.entries):
-                if isinstance(entry, ToolEntry) and self._is_card(entry, row.id) and entry.state == "running":
-                    await self.actor.commit(ToolUpdated(tool=ended_card(entry, row)))
+            if (card := self._card_of(row.id)) is not None:
+                await self.actor.commit(ToolUpdated(tool=ended_card(card, row)))
 
         self.actor.later(job, "a process that ended")
 
@@ -360,11 +375,14 @@ class LiveSession:
 
 def ended_card(card: ToolEntry, row: ProcessRow) -> ToolEntry:
     """The card of a command that has ended."""
-    good = row.state == "exited" and row.exit_code == 0
-    reason: Maybe[str] = UNSET if row.state == "exited" else str(row.signal or row.state)
+    stopped = row.stopped is True
+    good = row.state == "exited" and row.exit_code == 0 and not stopped
+    reason: Maybe[str] = "stopped" if stopped else UNSET
+    if row.state != "exited" and not stopped:
+        reason = str(row.signal or row.state)
     return msgspec.structs.replace(
         card,
-        state="completed" if good else "failed" if row.state == "exited" else "interrupted",
+        state="completed" if good else "failed" if row.state == "exited" and not stopped else "interrupted",
         ended_at=row.ended_at or card.started_at,
         details=ToolDetails(exit_code=row.exit_code, reason=reason),
     )

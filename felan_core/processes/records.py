@@ -15,7 +15,8 @@ class ProcessRecord:
     Instants are milliseconds since the Unix epoch; `start` and `end` are the absolute byte offsets of the
     output that can still be read. `exit_code` belongs to `exited`, `signal` (`"SIGTERM"`) to `signalled`. A
     `lost` process is one of an earlier host: how it ended, or whether it did, is not known; `ended_at` is set
-    once it is known to be gone. `output_ended` says that nothing will be added to the output any more.
+    once it is known to be gone. `stopped`: `stop` or `close` sent it TERM or KILL. `output_ended` says that
+    nothing will be added to the output any more.
     """
 
     id: str
@@ -33,6 +34,7 @@ class ProcessRecord:
     start: int = 0
     end: int = 0
     output_ended: bool = False
+    stopped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,8 @@ class ProcessTable:
         if signal not in SIGNALS:
             raise InvalidSignal(f"A process is stopped with int, term or kill, not with {signal!r}.")
         if entry.child is not None:
+            if signal != "int":
+                entry.mark_stopped()
             await entry.child.stop(signal, grace_ms / 1000)
         else:
             left = await self._left_of(entry)
@@ -204,6 +206,8 @@ class ProcessTable:
         harmless.
         """
         self._closed = True
+        for entry in self._entries.values():
+            entry.mark_stopped()
         children = [entry.child for entry in self._entries.values() if entry.child is not None]
         await asyncio.gather(
             *(child.stop("term", grace_ms / 1000) for child in children if child.leaves_someone)
@@ -295,6 +299,11 @@ class _Entry:
         return replace(
             self.record, start=self.spool.start, end=self.spool.end, output_ended=self.output_ended
         )
+
+    def mark_stopped(self) -> None:
+        """It is about to get TERM or KILL from us, so that its end is ours, whatever its code will be."""
+        if self.record.state == "running" and self.child is not None and self.child.state == "running":
+            self.record = replace(self.record, stopped=True)
 
     async def news(self, offset: int, seconds: float) -> None:
         """Wait until there is output from `offset` on, or all is over, no longer than that.

@@ -165,7 +165,10 @@ class ProcessOutput(Wire, frozen=True, kw_only=True):
 
 
 class ProcessRow(Wire, frozen=True, kw_only=True):
-    """A process of the session's root. Its id is the authority; a PID is not on the wire."""
+    """A process of the session's root. Its id is the authority; a PID is not on the wire.
+
+    ``stopped``: true where it ended because a person, its agent or the end of the host stopped it.
+    """
 
     id: Id
     title: Label
@@ -179,6 +182,7 @@ class ProcessRow(Wire, frozen=True, kw_only=True):
     ended_at: Maybe[Instant] = UNSET
     exit_code: Maybe[Integer] = UNSET
     signal: Maybe[Label] = UNSET
+    stopped: Maybe[bool] = UNSET
 
 
 class ExecutionRow(Wire, frozen=True, kw_only=True):

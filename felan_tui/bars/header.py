@@ -8,9 +8,10 @@ from felan_tui.text.safe import safe_line
 from felan_tui.text.widgets import Piece
 
 if TYPE_CHECKING:  # the header is painted before anything of the contract is loaded
-    from felan_core.protocol.session import AgentInfo, SessionHeader
+    from felan_core.protocol.session import AgentInfo, AgentMode, SessionHeader
 
 _LEFT_LEAST = 16
+_MODE_MOST = 20
 
 
 def session_title(header: "SessionHeader") -> str:
@@ -34,7 +35,7 @@ def agent_words(agent: "AgentInfo | None", model: str = "", thinking: str = "") 
         return [(f"✗ {name} gone", "$text-error")]
     if agent.state == "starting":
         return [(name, "$text"), ("starting…", "$text-warning")]
-    words = [(name, "$text")]
+    words = [(name, "$text"), *_mode_words(agent.mode or None)]
     if not agent.memory:
         words.append(("no memory of earlier turns", "$text-warning"))
     if model := safe_line(model).strip():
@@ -42,6 +43,16 @@ def agent_words(agent: "AgentInfo | None", model: str = "", thinking: str = "") 
     if thinking:
         words.append((f"think:{thinking}", "$text-muted"))
     return words
+
+
+def _mode_words(mode: "AgentMode | None") -> list[tuple[str, str]]:
+    """Whether the agent asks before it acts. One that does not is named in the tone of a warning."""
+    if mode is None:
+        return []
+    name = safe_line(mode.name).strip() or safe_line(mode.id).strip()
+    if mode.asks is False:
+        return [(f"{cut(name, _MODE_MOST)} acts by itself" if name else "acts by itself", "$text-warning")]
+    return [("asks first" if mode.asks is True else name, "$text-muted")] if mode.asks or name else []
 
 
 def header_pieces(title: str, right: list[tuple[str, str]], cells: int) -> list[Piece]:

@@ -9,6 +9,7 @@ from felan_core.protocol.base import given
 from felan_core.protocol.session import ProcessRow
 from felan_tui.elements.figures import amount, number
 from felan_tui.text.cells import cell_len, cut
+from felan_tui.text.exits import SHELL_CODES, exit_words
 from felan_tui.text.safe import safe_line
 from felan_tui.text.spans import span
 from felan_tui.transcript.look import Look, State
@@ -23,6 +24,8 @@ TITLE_LEAST = 12
 
 def state_of(row: ProcessRow) -> State:
     """By which glyph and colour a state is told."""
+    if given(row.stopped, False):
+        return "cancelled"
     match row.state:
         case "running":
             return "running"
@@ -42,12 +45,16 @@ def _lasted(row: ProcessRow, now: int) -> str:
 
 
 def short_state(row: ProcessRow, now: int) -> str:
-    """`running 12 s`, `exit 2 · 3 s`, `SIGTERM · 3 s`, `lost`."""
+    """`running 12 s`, `exit 2 · 3 s`, `not found (exit 127) · 1 s`, `stopped · 3 s`, `SIGTERM · 3 s`,
+    `lost`.
+    """
+    if given(row.stopped, False):
+        return f"stopped · {_lasted(row, now)}"
     match row.state:
         case "running":
             return f"running {_lasted(row, now)}"
         case "exited":
-            return f"exit {given(row.exit_code, '?')} · {_lasted(row, now)}"
+            return f"{exit_words(given(row.exit_code, '?'))} · {_lasted(row, now)}"
         case "signalled":
             return f"{_signal(row)} · {_lasted(row, now)}"
         case "lost":
@@ -60,11 +67,16 @@ def _signal(row: ProcessRow) -> str:
 
 def ending(row: ProcessRow, now: int) -> str:
     """How a process ended, plainly; nothing while it runs."""
+    if given(row.stopped, False):
+        how = _signal(row) if row.state == "signalled" else exit_words(given(row.exit_code, "?"))
+        return f"stopped after {_lasted(row, now)} ({how})"
     match row.state:
         case "running":
             return ""
         case "exited":
-            return f"exited with code {given(row.exit_code, '?')} after {_lasted(row, now)}"
+            code = given(row.exit_code, "?")
+            words = f"exited with code {code}" if code not in SHELL_CODES else exit_words(code)
+            return f"{words} after {_lasted(row, now)}"
         case "signalled":
             return f"ended by {_signal(row)} after {_lasted(row, now)}"
         case "lost" if given(row.ended_at, None) is not None:

@@ -3,9 +3,10 @@ out.
 """
 
 import json
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from felan_core.protocol.base import as_object, given
+from felan_core.protocol.base import Json, JsonObject, as_list, as_object, given
+from felan_core.protocol.elements import BooleanField, EnumField, FormField, MultiSelectField
 from felan_core.protocol.entries import (
     Entry,
     LocalOrigin,
@@ -13,6 +14,7 @@ from felan_core.protocol.entries import (
     NoticeEntry,
     TextPart,
     ThinkingPart,
+    ToolDetails,
     ToolDiff,
     ToolEntry,
     ToolProcess,
@@ -26,6 +28,9 @@ from felan_core.protocol.interactions import (
     Interaction,
     SelectRequest,
 )
+from felan_tui.text.cells import cut
+from felan_tui.text.exits import exit_words
+from felan_tui.text.safe import safe_line
 from felan_tui.transcript.blocks import (
     Block,
     MarkdownBlock,
@@ -35,10 +40,14 @@ from felan_tui.transcript.blocks import (
     UserBlock,
 )
 from felan_tui.transcript.diff import FileDiff
+from felan_tui.transcript.look import State
 from felan_tui.transcript.tools import ToolBlock
 
 Place = tuple[int, int]
 """Where a block stands: the entry's ``seq``, and its place in the entry."""
+
+_VALUE_CELLS: Final = 80
+"""Cells of an answer on its line; expanded it is whole."""
 
 LIVE = 2**53
 """The ``seq`` of what is still streaming: after everything that has one."""
@@ -100,23 +109,45 @@ def _tool_block(tool: ToolEntry, now: int) -> ToolBlock:
     diffs = tuple(
         FileDiff(one.path, given(one.old, None), one.new) for one in content if isinstance(one, ToolDiff)
     )
-    title = tool.title
-    if details is not None and details.reason:
-        title = f"{title} ({details.reason})" if tool.state != "completed" else title
-    if details is not None and isinstance(details.exit_code, int) and details.exit_code != 0:
-        title = f"{title} (exit {details.exit_code})"
+    state, word = tool_state(tool)
+    idle = tool.waiting is True or word == _NOT_RUN
     return ToolBlock(
         tool.id,
-        title,
+        tool.title,
         name=tool.name,
         category=tool.category,
-        state=tool.state,
-        seconds=max(0, ended - tool.started_at) / 1000,
+        state=state,
+        word=word,
+        seconds=None if idle else max(0, ended - tool.started_at) / 1000,
         output="\n".join(texts),
         diffs=diffs,
         arguments=_arguments(tool),
         opens=bool(diffs) and tool.state == "completed",  # before that the card shows the same
     )
+
+
+_NOT_RUN: Final = "not run"
+_REASONS: Final[dict[str, tuple[State, str]]] = {
+    "rejected": ("cancelled", "rejected"),
+    "cancelled": ("cancelled", "cancelled"),
+    "not_run": ("cancelled", _NOT_RUN),
+    "stopped": ("cancelled", "stopped"),
+    "lost": ("interrupted", "interrupted"),
+}
+
+
+def tool_state(tool: ToolEntry) -> tuple[State, str]:
+    """A tool's state as it is drawn, and the word for it."""
+    if tool.state == "running":
+        return ("waiting", "waiting") if tool.waiting is True else ("running", "running")
+    details = given(tool.details, ToolDetails())
+    code = given(details.exit_code, 0)
+    if tool.state == "completed":
+        return "completed", exit_words(code) if code else ""
+    reason = given(details.reason, "")
+    if not reason:
+        return tool.state, exit_words(code) if code else tool.state
+    return _REASONS.get(reason, (tool.state, reason))
 
 
 def _arguments(tool: ToolEntry) -> str:
@@ -145,14 +176,14 @@ def interaction_block(interaction: Interaction, *, me: str) -> OutcomeBlock | No
         case "resolved":
             who = given(interaction.responder, None)
             by = "you" if who is None or who.client == me else who.client
-            verb, good = _verdict(interaction)
-            details = _answer_text(interaction)
+            verb, value, good = _verdict(interaction)
+            line = f"{verb} by {by}: {title}"
             return OutcomeBlock(
                 interaction.id,
                 "completed" if good else "interrupted",
-                f"{verb} by {by}: {title}",
+                f"{line} · {cut(safe_line(value, mark='⏎'), _VALUE_CELLS)}" if value else line,
                 "",
-                details,
+                _answer_text(interaction),
             )
         case "cancelled":
             return OutcomeBlock(
@@ -172,35 +203,62 @@ def title_of(interaction: Interaction) -> str:
     return request.title
 
 
-def _verdict(interaction: Interaction) -> tuple[str, bool]:
+_APPROVALS: Final[dict[str, tuple[str, bool]]] = {
+    "allow_once": ("approved once", True),
+    "allow_always": ("approved always", True),
+    "reject_once": ("rejected", False),
+    "reject_always": ("rejected always", False),
+}
+
+
+def _verdict(interaction: Interaction) -> tuple[str, str, bool]:
+    """What the answer was, as a verb; its value, where the verb does not say it; whether it is a yes."""
     result = given(interaction.result, {})
     match interaction.request:
         case ApprovalRequest() as request:
             effect = next((one.effect for one in request.options if one.id == result.get("option")), "")
-            return ("rejected", False) if effect.startswith("reject") else ("approved", True)
+            verb, good = _APPROVALS.get(effect, ("answered", True))
+            return verb, "", good
         case ConfirmRequest():
-            return ("confirmed", True) if result.get("confirmed") else ("declined", False)
+            return ("confirmed", "", True) if result.get("confirmed") else ("declined", "", False)
+        case SelectRequest() as request:
+            chosen = as_list(result.get("options")) or []
+            return "answered", ", ".join(one.label for one in request.options if one.id in chosen), True
+        case InputRequest():
+            return "answered", str(result.get("text", "")), True
         case FormRequest() as request:
-            sent = result.get("action") == request.form.submit.id
-            return ("sent", True) if sent else ("cancelled", False)
-        case _:
-            return "answered", True
+            if result.get("action") != request.form.submit.id:
+                return "declined", "", False
+            return "answered", ", ".join(_form_lines(request, result)), True
 
 
 def _answer_text(interaction: Interaction) -> str:
+    """The whole answer, for a line that is expanded."""
     result = given(interaction.result, {})
     match interaction.request:
-        case ApprovalRequest():
-            return str(result.get("note", ""))
-        case SelectRequest() as request:
-            chosen = result.get("options", [])
-            return ", ".join(one.label for one in request.options if one.id in chosen)
-        case InputRequest():
-            return str(result.get("text", ""))
+        case ApprovalRequest() as request:
+            label = next((one.label for one in request.options if one.id == result.get("option")), "")
+            return "\n".join(part for part in (label, str(result.get("note", ""))) if part)
         case FormRequest() as request:
-            values = result.get("values", {})
-            return "\n".join(
-                f"{one.label}: {values[one.id]}" for one in request.form.fields if one.id in values
-            )
+            return "\n".join(_form_lines(request, result))
         case _:
-            return ""
+            return _verdict(interaction)[1]
+
+
+def _form_lines(request: FormRequest, result: JsonObject) -> list[str]:
+    """`Size: Large` for each field that was filled in."""
+    values = as_object(result.get("values")) or {}
+    return [
+        f"{one.label}: {_field_value(one, values[one.id])}" for one in request.form.fields if one.id in values
+    ]
+
+
+def _field_value(field: FormField, value: Json) -> str:
+    match field:
+        case BooleanField():
+            return "yes" if value is True else "no"
+        case EnumField() | MultiSelectField():
+            chosen = as_list(value) or [value]
+            return ", ".join(one.label for one in field.options if one.id in chosen)
+        case _:
+            return str(value)

@@ -27,6 +27,10 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+ASKS = (
+    "Felan shows what an agent asks. Some agents act without asking, by their mode; the header then says so."
+)
+
 Offer = Literal["rehearsal", "acp", "continue"]
 
 
@@ -138,6 +142,7 @@ class StartCard(Vertical, can_focus=True):
     def compose(self) -> ComposeResult:
         self._field = SafeInput(self._command, placeholder="opencode acp", compact=True)
         yield Line("Which agent shall work here? Nothing runs before you press a key.", classes="start--lead")
+        yield Line(ASKS, classes="start--note")
         yield self._problem
         for offer in self._offers:
             yield offer
@@ -147,6 +152,7 @@ class StartCard(Vertical, can_focus=True):
             'Enter takes the marked one. The choice is remembered; felan --agent "<command>" overrules it. '
             "Finding agents by itself comes later.",
             classes="start--note",
+            id="start-remembered",
         )
 
     def on_mount(self) -> None:
@@ -157,7 +163,7 @@ class StartCard(Vertical, can_focus=True):
         if any(offer.offer == "continue" for offer in self._offers):
             return
         offer = _continue(last)
-        await self.mount(offer, before=self.query_one(".start--note"))
+        await self.mount(offer, before=self.query_one("#start-remembered"))
         self._offers.append(offer)
 
     def show_problem(self, problem: str) -> None:

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from rich.segment import Segment
 from rich.style import Style
 
-from felan_core.protocol.entries import ToolStateName
 from felan_tui.text.ansi import ansi_lines, plain_text
 from felan_tui.text.cells import cell_len, cut
 from felan_tui.text.safe import original, safe, safe_line
 from felan_tui.text.spans import span
 from felan_tui.transcript.blocks import BaseBlock, text_height
 from felan_tui.transcript.diff import FileDiff, counts, diff_rows, diff_text
-from felan_tui.transcript.look import Look
+from felan_tui.transcript.look import Look, State
 from felan_tui.transcript.rows import Row, cut_row, fold_runs, indent, wrap_text
 
 HEAD_LINES = 100
@@ -35,6 +34,7 @@ _BOLD = Style(bold=True)
 class ToolBlock(BaseBlock):
     """A tool call: `✓ read  tests/x.py`, `● bash  pytest -k login   running 12 s`.
 
+    `word` names the state on the line ("rejected", "not run"), in place of the state's own name.
     `title` says what it does (a path, a command), `name` which tool it is, `category` which kind (`read`,
     `edit`, `execute`, …; shown when there is no name). `seconds` is how long it ran or has been running.
     `arguments` are text as it is to be shown (JSON laid out, say), `output` may hold colours, `diffs` are
@@ -45,11 +45,12 @@ class ToolBlock(BaseBlock):
     title: str
     name: str = ""
     category: str = ""
-    state: ToolStateName = "running"
+    state: State = "running"
     seconds: float | None = None
     output: str = ""
     diffs: tuple[FileDiff, ...] = ()
     arguments: str = ""
+    word: str = ""
     opens: bool = False  # pyright: ignore[reportIncompatibleMethodOverride] a field here, a constant in the base
 
     @property
@@ -104,8 +105,8 @@ class ToolBlock(BaseBlock):
         """What stands after the title: the state in a word, the time, how many lines changed."""
         _, style = look.of(self.state)
         words: list[str] = []
-        if self.state != "completed":
-            words.append(self.state)
+        if self.word or self.state != "completed":
+            words.append(safe_line(self.word) or self.state)
         if self.seconds is not None and self.seconds >= 1:
             words.append(span(self.seconds))
         row: Row = []

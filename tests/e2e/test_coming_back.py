@@ -38,7 +38,7 @@ def test_everything_is_killed_and_comes_back(tmp_path: Path) -> None:
     with Felan(tmp_path, "-c", rows=40) as felan:
         felan.see("approve · edit", "F2 goes here", "half a thought", "1 held", "next please")
         felan.see("I write a scratch file and change one line of it.")
-        felan.see("approved by you: Write rehearsal-scratch.py")
+        felan.see("approved once by you: Write rehearsal-scratch.py")
         assert "Hello, " not in scratch.read_text()
         felan.go_to_card("approve · edit")
         felan.press("1")

@@ -15,9 +15,10 @@ from felan_core.client.host_client import HostClient
 from felan_core.client.replica import SessionReplica
 from felan_core.processes import table
 from felan_core.processes.spool import Spool
-from felan_core.protocol import LIMITS, ProtocolError
+from felan_core.protocol import LIMITS, UNSET, ProtocolError
 from felan_core.protocol import operations as op
-from felan_core.protocol.entries import ToolEntry, ToolProcess
+from felan_core.protocol.base import given
+from felan_core.protocol.entries import ToolDetails, ToolEntry, ToolProcess
 from tests.core.host.rig import Clock, Puppet, Rig, Stagehand, open_rig, until
 from tests.core.host.same import differences, fresh
 
@@ -119,10 +120,11 @@ async def test_a_stop_asks_first_and_then_kills_the_whole_group(host: Rig, work:
     stop = op.ProcessStopParams(process=process, grace_ms=100)
     assert (await client.processes_stop(session, stop)).state == "signalled"
     await until(lambda: replica.state.processes[process].state == "signalled")
+    assert replica.state.processes[process].stopped is True
     await follow(client, session, process)  # comes to its end: nobody holds the output any more
     assert replica.state.processes[process].signal in ("KILL", "SIGKILL")
     await until(lambda: card(replica).state == "interrupted")
-    assert card(replica).details.reason == replica.state.processes[process].signal  # pyright: ignore[reportAttributeAccessIssue] it has ended
+    assert card(replica).details.reason == "stopped"  # pyright: ignore[reportAttributeAccessIssue] it has ended
 
 
 @pytest.mark.parametrize("state", ["completed", "failed"])
@@ -227,12 +229,15 @@ async def test_after_the_host_ended_a_process_is_found_again_with_its_output(
     second = await open_rig(tmp_path / "data", hand, clock)
     client = await second.client()
     replica = await client.attach(session)
-    assert replica.state.processes[process].state in ("lost", "signalled")
+    row = replica.state.processes[process]
+    assert (row.state, row.stopped is True) == (("signalled", True) if ending == "close" else ("lost", False))
     assert replica.state.processes[done].state == "exited"
+    assert replica.state.processes[done].stopped is UNSET
     assert await follow(client, session, process) == b"before\n"
     assert await follow(client, session, done) == b"done\n"
     cards = [one for one in replica.state.entries if isinstance(one, ToolEntry)]
     assert [one.state for one in cards] == ["interrupted", "completed"]
+    assert given(cards[0].details, ToolDetails()).reason == ("stopped" if ending == "close" else "lost")
     stopped = await client.processes_stop(session, op.ProcessStopParams(process=process))
     assert stopped.state in ("lost", "signalled")
     assert not differences(replica, await fresh(second, session))
@@ -280,7 +285,7 @@ async def test_closing_a_session_stops_its_processes_and_ends_all_that_was_open(
     await until(lambda: replica.state.header.state == "closed")
     assert replica.state.revision == revision and replica.state.run is None
     assert replica.state.processes[process].state == "signalled"
-    assert card(replica).details.reason == replica.state.processes[process].signal  # pyright: ignore[reportAttributeAccessIssue] it has ended
+    assert card(replica).details.reason == "stopped"  # pyright: ignore[reportAttributeAccessIssue] it has ended
     assert replica.live_messages() == {} and hand.closed == 1
     assert not differences(replica, await fresh(host, session))
 

@@ -1,6 +1,7 @@
 """Header, queue and run line: what they say, and what they let go where it gets narrow."""
 
 import pytest
+from msgspec import structs
 from textual.app import App, ComposeResult
 
 from felan_core.protocol.entries import (
@@ -10,7 +11,7 @@ from felan_core.protocol.entries import (
     LocalOrigin,
     WebOrigin,
 )
-from felan_core.protocol.session import AgentInfo, Queue, QueueItem, Run, SessionHeader
+from felan_core.protocol.session import AgentInfo, AgentMode, Queue, QueueItem, Run, SessionHeader
 from felan_tui.bars.header import HeaderLine, agent_words, folder_name, header_pieces
 from felan_tui.bars.queue import QueueLines, queue_lines, who
 from felan_tui.bars.run import RunLine
@@ -77,6 +78,29 @@ def test_a_narrow_header_keeps_the_agent_and_cuts_the_rest() -> None:
 )
 def test_the_header_tells_what_the_agent_is_at(info: AgentInfo | None, says: str) -> None:
     assert says in text(header_pieces("x", agent_words(info), 80))
+
+
+@pytest.mark.parametrize(
+    ("mode", "says", "style"),
+    [
+        (AgentMode(id="auto", name="Auto", asks=False), "Auto acts by itself", "$text-warning"),
+        (AgentMode(id="", name="", asks=False), "acts by itself", "$text-warning"),
+        (AgentMode(id="default", name="Always ask", asks=True), "asks first", "$text-muted"),
+        (AgentMode(id="build", name="Build"), "Build", "$text-muted"),
+        (AgentMode(id="x" * 90, name="", asks=False), "x" * 19 + "… acts by itself", "$text-warning"),
+    ],
+)
+def test_the_header_says_whether_the_agent_asks_before_it_acts(
+    mode: AgentMode, says: str, style: str
+) -> None:
+    info = structs.replace(agent(), mode=mode)
+    assert (says, style) in agent_words(info, "sonnet")
+    line = header_pieces("a-session-with-a-long-name", agent_words(info, "a-very-long-model", "high"), 60)
+    assert ("acts by itself" in text(line)) == (mode.asks is False), "the model goes first"
+
+
+def test_an_agent_without_a_mode_has_no_word_for_it() -> None:
+    assert agent_words(agent(), "sonnet") == [("pi", "$text"), ("sonnet", "$text-muted")]
 
 
 @pytest.mark.parametrize(("path", "name"), [("/home/a/api", "api"), ("/", "/"), ("", ""), ("/a/b/", "b")])

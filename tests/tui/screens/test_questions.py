@@ -34,7 +34,7 @@ async def test_a_question_takes_no_key_until_f2_goes_there_and_a_digit_answers(
         await on.pilot.press("1")
         await on.until(lambda: answers)
         assert answers[0].option == "yes"
-        await on.sees("approved by you: git push --force", "Thank you.")
+        await on.sees("approved once by you: git push --force", "Thank you.")
         await on.until(lambda: on.composer.area.has_focus)
         assert on.composer.text == "1 2 1y1"
 
