@@ -43,7 +43,7 @@ class Gallery(App[None]):
             raise ValueError(name)
         self.sample = name
         self.told: list[Message] = []
-        self.stack = CardStack(around=around or Surroundings(me="me", key="F2"))
+        self.stack = CardStack(around=around or Surroundings(me="me", key="F2", agent=lambda: "opencode"))
         self.above = ElementArea("above", "transcript", clock=self.stack.around.clock)
         self.side = ElementArea("side", clock=self.stack.around.clock)
         self._said = Lines(id="told", one_row=True)
@@ -93,7 +93,7 @@ class Gallery(App[None]):
 
     def on_open_subject(self, event: OpenSubject) -> None:
         self.tell(event, f"open {event.interaction.id}")
-        self.push_screen(WholeSubject(event.interaction))
+        self.push_screen(WholeSubject(event.interaction, agent=event.agent))
 
     def on_action_chosen(self, event: ActionChosen) -> None:
         said: dict[str, Any] = event.values or {}

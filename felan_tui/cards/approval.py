@@ -1,22 +1,21 @@
-"""The card of an approval: what would be done, the options in their order, and a reason for a rejection."""
+"""The card of an approval: all that would run, the options in their order, and a reason for a rejection."""
 
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.content import Content
 from textual.widget import Widget
 
-from felan_core.protocol.base import given
 from felan_core.protocol.interactions import ApprovalOption, ApprovalRequest, Interaction
-from felan_tui.cards.boxed import MOST, Boxed
 from felan_tui.cards.card import Draft, InteractionCard, Surroundings
 from felan_tui.cards.choices import Choices
 from felan_tui.cards.chooser import Choice, Chooser
 from felan_tui.cards.entry import LineEntry
-from felan_tui.cards.subject import subject_lines
+from felan_tui.cards.excerpt import Excerpt
+from felan_tui.cards.squeeze import Gap
+from felan_tui.cards.subject import request_lines
+from felan_tui.cards.wording import CardKey, capitalized
 
 SAY_WHY = "\x00say-why"
 """Our own choice beside those of the request; no host gives an id with a control character."""
@@ -25,14 +24,13 @@ AGENTS_RULE = "the agent's rule"
 
 
 def option_label(option: ApprovalOption) -> str:
-    """The label; an "always" says that it is the agent who will remember it, not this program."""
-    if option.effect in ("allow_always", "reject_always") and AGENTS_RULE not in option.label:
-        return f"{option.label} ({AGENTS_RULE})"
-    return option.label
+    """The label, whole; of an "always" that it is the agent who keeps the rule, and not this program."""
+    label = capitalized(option.label.strip())
+    return f"{label} ({AGENTS_RULE})" if option.effect.endswith("_always") else label
 
 
 class ApprovalCard(InteractionCard):
-    """`approve · bash`, the command or diff in a box, and the options by digit, arrows or mouse."""
+    """`opencode wants to run`, the command or diff, and the options by digit, arrows or mouse."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("w", "say_why", "Reject, say why", id="felan.card.say_why"),
@@ -53,33 +51,25 @@ class ApprovalCard(InteractionCard):
         self._reject = next((option for option in request.options if option.effect == "reject_once"), None)
         offered = [Choice(option.id, option_label(option), tone=option.effect) for option in request.options]
         if self._reject is not None:
-            offered.append(Choice(SAY_WHY, f"{self._reject.label}, say why", tone="reject_once"))
+            offered.append(Choice(SAY_WHY, "Reject, say why", tone="reject_once"))
         self.choices = Choices(Chooser(offered), admits_click=self.admits_click, flow=True)
-        self.box = Boxed(tuple(islice(subject_lines(request.subject), MOST)), rows=self._rows)
+        self.excerpt = Excerpt(request_lines(request, context=0))
         self.note = LineEntry(
             text=str(self._given_draft.get("note", "")),
-            placeholder="why not? Enter rejects and says it",
+            placeholder="why not? Enter rejects, with this reason",
             card=self,
         )
         self._noting = bool(self._given_draft.get("noting"))
 
     def body(self) -> Iterable[Widget]:
-        return (self.box, self.choices, self.note)
+        return (self.excerpt, Gap(), self.choices, self.note)
 
     def shows(self, child: Widget) -> bool:
-        if child is self.box:
-            return self.box.has_lines
-        return self._noting if child is self.note else not self._noting
-
-    def head_lines(self, width: int) -> list[Content]:
-        subject = self.request.subject
-        if self.request.title in (given(subject.command, ""), given(subject.name, "")):
-            return []
-        return super().head_lines(width)
-
-    def make_room(self, rows: int) -> None:
-        super().make_room(rows)
-        self.box.make_room(max(1, rows))
+        if child is self.excerpt:
+            return self.excerpt.has_lines
+        if child is self.note:
+            return self._noting
+        return child is not self.choices or not self._noting
 
     @property
     def draft(self) -> Draft:
@@ -87,16 +77,21 @@ class ApprovalCard(InteractionCard):
         return kept if self.note.written else {}
 
     @property
-    def hint(self) -> str:
+    def keys(self) -> Sequence[CardKey]:
         if self._noting:
-            return "Enter rejects and says why · Esc back to the options"
-        why = " · w say why" if self._reject is not None else ""
-        return f"digit or arrows+Enter{why} · o open whole · Esc leave waiting"
+            return (CardKey("Enter", "reject, with this reason", "enter"),)
+        digits = CardKey(f"1–{min(9, len(self.choices.chooser.choices))}", "answer")
+        why = (CardKey("w", "reject, say why", "w"),) if self._reject is not None else ()
+        return (digits, CardKey("o", "whole", "o"), *why, CardKey("↑↓ Enter", "choose"))
 
     def focus_target(self) -> Widget:
         return self.note if self._noting else self
 
     def press(self, event: events.Key) -> bool:
+        if event.key in ("pageup", "pagedown"):
+            page = self.excerpt.page
+            if self.excerpt.scroll_rows(page if event.key == "pagedown" else -page):
+                return True
         return self.choices.press(event)
 
     def on_choices_chosen(self, event: Choices.Chosen) -> None:

@@ -1,11 +1,11 @@
-"""The base of the interaction cards: frame, guard, timers, sending, folding. What is asked is a subclass's.
+"""The base of the interaction cards: head, guard, timers, sending, folding. What is asked is a subclass's.
 
 A card never takes the focus by itself and never talks to the host. Keys pass `admits` before anything acts on
 them, here and in every field inside of the card (see `felan_tui.cards.guard`).
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -19,18 +19,30 @@ from textual.widget import Widget
 from felan_core.protocol.errors import ProtocolError
 from felan_core.protocol.interactions import Interaction, validate_interaction_answer
 from felan_tui.cards.guard import Clock, Guard
+from felan_tui.cards.head import Head
 from felan_tui.cards.lines import Lines
 from felan_tui.cards.messages import Answered, AskAgain, Dismissed, Left, OpenSubject
+from felan_tui.cards.squeeze import Squeeze
 from felan_tui.cards.subject import request_lines
 from felan_tui.cards.terminal import watch_terminal_focus
-from felan_tui.cards.wording import can_ask_again, ended, footer, header, is_open, one_line, title_of
-from felan_tui.text.cells import cut
+from felan_tui.cards.wording import (
+    CardKey,
+    can_ask_again,
+    ended,
+    header,
+    is_open,
+    keys_in,
+    one_line,
+    state_words,
+    waiting,
+)
 from felan_tui.text.safe import safe_line
 
 Draft = dict[str, Any]
 """What is typed or marked and not answered yet, as plain JSON; each kind of card has its own members."""
 
-TOO_SOON = "! not taken: too soon after this got the focus; press again"
+TOO_SOON = "too soon: press again"
+LEAVE = CardKey("Esc", "back", "escape")
 
 
 def _now_ms() -> int:
@@ -48,6 +60,10 @@ class Surroundings:
     """Milliseconds since the epoch, for how long it waits and when it expires."""
     key: str = ""
     """The name of the key that goes to the cards, such as `F2`; it is shown on a card that has no focus."""
+    agent: Callable[[], str] = lambda: ""
+    """The name of the agent that asks; empty while none is known."""
+    hints: bool = True
+    """Whether a card shows its keys itself; False where the screen does."""
 
 
 class InteractionCard(Widget, can_focus=True):
@@ -55,23 +71,25 @@ class InteractionCard(Widget, can_focus=True):
 
     DEFAULT_CSS = """
     InteractionCard {
-        layout: vertical; height: auto; width: 1fr; padding: 0 1;
-        border: round $warning; border-subtitle-align: right;
-        border-title-color: $text; border-subtitle-color: $text;
-        &:focus, &:focus-within { border: heavy $accent; }
-        &.-folded { border: none; padding: 0 1; }
-        &.-folded:focus { background: $panel; border: none; }
+        height: auto; width: 1fr; max-width: 120; padding: 0 1; border-left: heavy $warning;
+        &:focus, &:focus-within { border-left: thick $accent; }
+        &.-folded { border-left: none; padding: 0; }
+        & > Choices { padding: 0 0 0 1; }
+        & > LineEntry, & > BlockEntry { padding: 0 2 !important; }
+        &.-folded:focus { background: $panel; border-left: none; }
     }
     """
     BINDING_GROUP_TITLE = "Card"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Leave it waiting", id="felan.card.leave"),
-        Binding("o", "open_subject", "Open it whole", id="felan.card.open"),
+        Binding("escape", "leave", "Leave the card waiting", id="felan.card.leave"),
+        Binding("o", "open_subject", "Open the whole text", id="felan.card.open"),
         Binding("r", "ask_again", "Ask again", id="felan.card.ask_again"),
     ]
 
-    HINT: ClassVar[str] = ""
-    """The keys of this kind of card, in a few words."""
+    KEYS: ClassVar[Sequence[CardKey]] = ()
+    """The keys of this kind of card, those that answer first."""
+    squeeze_rank = 4
+    """When the card gives rows, in a stack: what is around it gives after that."""
 
     def __init__(
         self,
@@ -82,6 +100,7 @@ class InteractionCard(Widget, can_focus=True):
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
+        self.styles.set_rule("layout", Squeeze())
         self.interaction = interaction
         self.around = around or Surroundings()
         self.guard = Guard(self.around.clock)
@@ -92,10 +111,10 @@ class InteractionCard(Widget, can_focus=True):
         self._problem = ""
         self._too_soon = False
         self._timer: Timer | None = None
-        self._head = Lines(classes="card--head")
+        self._head = Head()
+        self._state = Lines(classes="card--state", one_row=True)
         self._foot = Lines(classes="card--foot")
         self._fold = Lines(one_row=True, classes="card--fold")
-        self._rows = 6
 
     # --- what a subclass says ---
 
@@ -112,15 +131,10 @@ class InteractionCard(Widget, can_focus=True):
         """What would be lost if the card went away now; empty for nothing."""
         return {}
 
-    def head_lines(self, width: int) -> list[Content]:
-        """What stands above the body: the title. `width` in cells."""
-        title = safe_line(title_of(self.interaction.request)).strip()
-        return [Content.assemble((title, "bold"))] if title else []
-
     @property
-    def hint(self) -> str:
-        """The keys that do something now."""
-        return self.HINT
+    def keys(self) -> Sequence[CardKey]:
+        """The keys that do something now, beside Esc."""
+        return self.KEYS
 
     # --- what the screen says to the card ---
 
@@ -140,7 +154,7 @@ class InteractionCard(Widget, can_focus=True):
     def reject(self, error_text: str) -> None:
         """The host refused the answer (or to ask again), and says why. Nothing typed is lost."""
         self._sending = False
-        self._problem = safe_line(error_text).strip() or "the answer was not taken; answer again"
+        self._problem = safe_line(error_text).strip() or "the answer was not accepted; answer again"
         self._draw()
 
     def focus_inside(self) -> None:
@@ -154,12 +168,6 @@ class InteractionCard(Widget, can_focus=True):
     def focus_target(self) -> Widget:
         """What gets the focus: the card, unless something is typed."""
         return self
-
-    def make_room(self, rows: int) -> None:
-        """How many rows the subject or the text above the options may take."""
-        if rows != self._rows:
-            self._rows = max(1, rows)
-            self._draw()
 
     @property
     def sending(self) -> bool:
@@ -291,15 +299,31 @@ class InteractionCard(Widget, can_focus=True):
 
     def _tick(self) -> None:
         if self.display and self.screen.is_active and not self.folded:
-            # The frame's own row: no layout.
-            self.border_subtitle = Content(footer(self.interaction, self.around.now(), sending=self._sending))
+            self._show_head()
+            if words := state_words(self.interaction, self.around.now()):
+                self._state.show([Content.assemble((words, "$text-muted"))], layout=False)
+
+    def _show_head(self) -> None:
+        if self._sending:
+            right = ("sending…", "$text-muted")
+        elif self._too_soon:
+            right = (TOO_SOON, "bold $text-warning")
+        else:
+            right = (waiting(self.interaction, self.around.now()), "$text-muted")
+        self._head.show(header(self.interaction.request, self.around.agent()), right)
 
     # --- drawing ---
 
     def compose(self) -> ComposeResult:
+        # Before the first frame: what is not shown now is never seen.
+        self._show_head()
+        body = tuple(self.body())
+        for child in body:
+            child.display = not self.folded and self.shows(child)
         yield self._fold
         yield self._head
-        yield from self.body()
+        yield from body
+        yield self._state
         yield self._foot
 
     def on_resize(self) -> None:
@@ -312,20 +336,19 @@ class InteractionCard(Widget, can_focus=True):
         self.set_class(folded, "-folded")
         self.can_focus = not folded or can_ask_again(self.interaction)
         for child in self.children:
-            if isinstance(child, Lines):
+            if child in (self._fold, self._foot, self._state):
                 continue
             child.display = not folded and self.shows(child)
         if folded:
-            self.border_title = self.border_subtitle = None
-            self._head.show([])
+            self._state.show([])
             self._foot.show([])
             self._fold.show([self._ended_line()])
             return
         self._fold.show([])
-        self.border_title = Content(header(self.interaction.request))
-        self._head.show(self.head_lines(self._text_width()))
+        words = state_words(self.interaction, self.around.now())
+        self._state.show([Content.assemble((words, "$text-muted"))] if words else [])
         self._foot.show(self._foot_lines())
-        self._tick()
+        self._show_head()
 
     def shows(self, child: Widget) -> bool:
         """Whether this part of the body is shown while the card is open."""
@@ -337,31 +360,30 @@ class InteractionCard(Widget, can_focus=True):
     def _ended_line(self) -> Content:
         how = ended(self.interaction, self.around.me)
         parts: list[str | tuple[str, str]] = [
-            (f"{how.glyph} {how.text}", f"${how.tone}"),
+            (f"{how.glyph} {how.text}", f"$text-{how.tone}"),
             (f"  {one_line(self.interaction)}", "$text-muted"),
         ]
         if self._problem:
-            parts.insert(1, (f"  ✗ {self._problem}", "$error"))
+            parts.insert(1, (f"  ✗ {self._problem}", "$text-error"))
         if self._sending:
             parts.insert(1, ("  asked again", "$text-muted"))
         elif can_ask_again(self.interaction):
-            parts.insert(1, ("  r asks again", "bold $accent"))
+            parts.insert(1, ("  r ask again", "bold $text-accent"))
         return Content.assemble(*parts)
 
     def _foot_lines(self) -> list[Content]:
         lines: list[Content] = []
         if self._problem:
-            lines.append(Content.assemble((f"✗ {self._problem}", "$error")))
-        if self._sending:
-            lines.append(Content.assemble(("… sending", "$text-muted")))
-        elif self._too_soon:
-            lines.append(
-                Content.assemble(("! not taken: too soon after this got the focus; press again", "$warning"))
-            )
-        elif self._inside:
-            lines.append(Content.assemble((cut(self.hint, self._text_width()), "$text-muted")))
-        elif self.around.key:
-            lines.append(Content.assemble((f"{self.around.key} goes here to answer", "$text-muted")))
+            lines.append(Content.assemble((f"✗ {self._problem}", "$text-error")))
+        if not self.around.hints:
+            return lines
+        if self._inside:
+            words = keys_in((*self.keys, LEAVE), self._text_width())
+            lines.append(Content.assemble((words, "$text-muted")))
+        else:
+            # The row is there without a key to name too, so that nothing moves when the focus comes.
+            words = f"{self.around.key} to answer" if self.around.key else " "
+            lines.append(Content.assemble((words, "bold $text-warning")))
         return lines
 
     # --- actions ---
@@ -372,7 +394,7 @@ class InteractionCard(Widget, can_focus=True):
 
     def action_open_subject(self) -> None:
         if next(iter(request_lines(self.interaction.request)), None) is not None:
-            self.post_message(OpenSubject(self.interaction))
+            self.post_message(OpenSubject(self.interaction, self.around.agent()))
 
     def action_ask_again(self) -> None:
         if can_ask_again(self.interaction) and not self._sending:

@@ -1,4 +1,7 @@
-"""Draws a `Chooser` and takes its keys and clicks: options in a flowing row, or one below the other."""
+"""Draws a `Chooser` and takes its keys and clicks: options in a flowing row, or one below the other.
+
+A label of a flowing option is never cut: it wraps, and options that do not fit into the rows scroll.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,24 +13,29 @@ from textual.message import Message
 from textual.widget import Widget
 
 from felan_tui.cards.chooser import DIGITS, Choice, Chooser
-from felan_tui.text.cells import cell_len, cut
+from felan_tui.text.cells import cell_len, cut, wrap
 from felan_tui.text.safe import safe_line
 
 ROWS = 8
 """Rows of a list that does not flow."""
 
 POINTER = "›"
+BETWEEN = 2
+"""Cells between two options in a row."""
+
 _TONES = {
-    "allow_once": "$success",
-    "allow_always": "$success",
-    "reject_once": "$error",
-    "reject_always": "$error",
+    "allow_once": "$text-success",
+    "allow_always": "$text-success",
+    "reject_once": "$text-error",
+    "reject_always": "$text-error",
 }
 
 
 @dataclass(frozen=True)
 class Spot:
-    """Where a choice was drawn: index in `Chooser.shown`, row, and cells from `start` to `end`."""
+    """Where a choice was drawn, or a row of it: index in `Chooser.shown`, row, and cells from `start` to
+    `end`.
+    """
 
     index: int
     row: int
@@ -41,6 +49,7 @@ class Choices(Widget):
     DEFAULT_CSS = """
     Choices { height: auto; width: 1fr; }
     """
+    squeeze_steps = ((2, 3),)
 
     class Chosen(Message):
         """One choice was made (a list without marks)."""
@@ -55,14 +64,14 @@ class Choices(Widget):
             return self.choices
 
     class Submitted(Message):
-        """Enter in a list with marks: the marks stand."""
+        """Enter in a list with marks: the marks are the answer."""
 
         def __init__(self, choices: "Choices") -> None:
             super().__init__()
             self.choices = choices
 
     class Changed(Message):
-        """A mark was set or taken away."""
+        """A mark was set or removed."""
 
         def __init__(self, choices: "Choices") -> None:
             super().__init__()
@@ -85,7 +94,7 @@ class Choices(Widget):
         self._spots: list[Spot] = []
 
     def make_room(self, rows: int) -> None:
-        """Show at most `rows` options at a time, where they stand one below the other."""
+        """Show at most `rows` options at a time, where they are one below the other."""
         if rows != self._rows:
             self._rows = rows
             self.refresh(layout=True)
@@ -167,66 +176,125 @@ class Choices(Widget):
     # --- drawing ---
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return len(self._lines(width))
+        if self._flow:
+            return len(self._flow_rows(max(8, width))[0])
+        return min(len(self.chooser.shown), self._rows) + self._around
 
     def render(self) -> Content:
-        return Content("\n").join(self._lines(self.content_size.width))
+        width, height = self.content_size
+        width = max(8, width)
+        rows = self._flow_window(width, height) if self._flow else self._list_rows(width, height)
+        return Content("\n").join(rows)
 
-    def _label(self, index: int, choice: Choice, cells: int) -> Content:
+    def _lead(self, index: int, choice: Choice) -> str:
         chooser = self.chooser
-        here = chooser.cursor == index
-        tone = _TONES.get(choice.tone, "$accent")
-        digit = "" if chooser.filters or index >= DIGITS else f"[{index + 1}] "
+        digit = "" if chooser.filters or index >= DIGITS else f"{index + 1} "
         if chooser.several:
             mark = "☑ " if chooser.is_marked(choice) else "☐ "
         elif chooser.is_marked(choice):
             mark = "● "
         else:
             mark = ""
-        lead = f"{POINTER if here else ' '}{mark}{digit}"
-        label = cut(safe_line(choice.label).strip() or safe_line(choice.id), max(1, cells - cell_len(lead)))
-        parts: list[tuple[str, str]] = [(lead, f"bold {tone}"), (label, "bold reverse" if here else "")]
-        room = cells - cell_len(lead) - cell_len(label) - 2
-        if choice.detail and room >= 8:
-            parts.append((f"  {cut(safe_line(choice.detail).strip(), room)}", "$text-muted"))
-        return Content.assemble(*(part if part[1] else part[0] for part in parts))
+        return f"{POINTER if chooser.cursor == index else ' '}{mark}{digit}"
 
-    def _lines(self, width: int) -> list[Content]:
-        width = max(8, width)
-        return self._flow_lines(width) if self._flow else self._row_lines(width)
+    @staticmethod
+    def _words(choice: Choice) -> str:
+        return safe_line(choice.label).strip() or safe_line(choice.id)
 
-    def _flow_lines(self, width: int) -> list[Content]:
-        lines: list[list[Content]] = [[]]
-        self._spots = []
+    def _styles(self, index: int, choice: Choice) -> tuple[str, str]:
+        """Of the lead and of the label."""
+        tone = _TONES.get(choice.tone, "$text-accent")
+        return f"bold {tone}", "bold reverse" if self.chooser.cursor == index else ""
+
+    def _flow_rows(self, width: int) -> tuple[list[Content], list[Spot]]:
+        """The options in a row as long as they fit beside each other; a longer one has rows of its own."""
+        rows: list[list[tuple[str, str]]] = [[]]
+        spots: list[Spot] = []
         column = 0
+        wrapped = False
         for index, choice in enumerate(self.chooser.shown):
-            label = self._label(index, choice, width)
-            if column and column + 1 + label.cell_length > width:
-                lines.append([])
+            lead, words = self._lead(index, choice), self._words(choice)
+            tone, style = self._styles(index, choice)
+            size = cell_len(lead) + cell_len(words)
+            if column and (column + BETWEEN + size > width or wrapped):
+                rows.append([])
                 column = 0
-            start = column + 1 if column else 0
-            column = start + label.cell_length
-            self._spots.append(Spot(index, len(lines) - 1, start, column))
-            lines[-1].append(label)
-        return [Content(" ").join(line) for line in lines]
+            if column:
+                rows[-1].append((" " * BETWEEN, ""))
+                column += BETWEEN
+            pieces = wrap(words, max(4, width - cell_len(lead)))
+            wrapped = len(pieces) > 1
+            for number, piece in enumerate(pieces):
+                if number:
+                    rows.append([])
+                    column = 0
+                rows[-1] += [(lead if not number else " " * cell_len(lead), tone), (piece, style)]
+                end = column + cell_len(lead) + cell_len(piece)
+                spots.append(Spot(index, len(rows) - 1, column, end))
+                column = end
+        return [_assembled(row) for row in rows], spots
 
-    def _row_lines(self, width: int) -> list[Content]:
+    def _flow_window(self, width: int, height: int) -> list[Content]:
+        rows, spots = self._flow_rows(width)
+        if len(rows) <= height or height < 2:
+            self._spots = spots
+            return rows[:height]
+        # The last row counts what is out of sight; the option with the cursor is in sight, whole if it fits.
+        seen = height - 1
+        own = [spot.row for spot in spots if spot.index == (self.chooser.cursor or 0)]
+        top = max(0, min(own[-1] - seen + 1, own[0], len(rows) - seen))
+        self._spots = [
+            Spot(one.index, one.row - top, one.start, one.end) for one in spots if 0 <= one.row - top < seen
+        ]
+        above = len({spot.index for spot in spots if spot.row < top})
+        below = len({spot.index for spot in spots if spot.row >= top + seen})
+        return [*rows[top : top + seen], _out_of_sight(above, below)]
+
+    @property
+    def _around(self) -> int:
+        """Rows of a list beside its options: the filter above, what is out of sight below."""
+        chooser = self.chooser
+        more = len(chooser.shown) > self._rows or not chooser.shown
+        return (1 if chooser.filters else 0) + (1 if more else 0)
+
+    def _list_rows(self, width: int, height: int) -> list[Content]:
         chooser = self.chooser
         lines: list[Content] = []
         if chooser.filters:
             query = Content.assemble(
-                ("filter: ", "$text-muted"), cut(chooser.query, max(1, width - 30)), ("▏", "$accent")
+                ("filter: ", "$text-muted"), cut(chooser.query, max(1, width - 30)), ("▏", "$text-accent")
             )
             shown = f"  {len(chooser.shown)} of {len(chooser.choices)}"
             lines.append(query + Content.assemble((shown, "$text-muted")))
-        window = chooser.window(self._rows)
+        room = max(1, height - len(lines))
+        whole = len(chooser.shown) <= room
+        window = chooser.window(room if whole else max(1, room - 1))
         self._spots = []
         for index in window:
             self._spots.append(Spot(index, len(lines), 0, width))
-            lines.append(self._label(index, chooser.shown[index], width))
+            lines.append(self._option(index, chooser.shown[index], width))
         if not chooser.shown:
             lines.append(Content.assemble(("nothing matches: Backspace widens the filter", "$text-muted")))
-        elif len(window) < len(chooser.shown):
-            above, below = window.start, len(chooser.shown) - window.stop
-            lines.append(Content.assemble((f"↑ {above} above  ↓ {below} below", "$text-muted")))
+        elif not whole and room > 1:
+            lines.append(_out_of_sight(window.start, len(chooser.shown) - window.stop))
         return lines
+
+    def _option(self, index: int, choice: Choice, cells: int) -> Content:
+        """An option of a list, in one row; its detail where there is room for it."""
+        lead = self._lead(index, choice)
+        tone, style = self._styles(index, choice)
+        label = cut(self._words(choice), max(1, cells - cell_len(lead)))
+        parts = [(lead, tone), (label, style)]
+        room = cells - cell_len(lead) - cell_len(label) - 2
+        if choice.detail and room >= 8:
+            parts.append((f"  {cut(safe_line(choice.detail).strip(), room)}", "$text-muted"))
+        return _assembled(parts)
+
+
+def _assembled(parts: list[tuple[str, str]]) -> Content:
+    return Content.assemble(*(part if part[1] else part[0] for part in parts))
+
+
+def _out_of_sight(above: int, below: int) -> Content:
+    words = [f"↑ {above} above"] * bool(above) + [f"↓ {below} below"] * bool(below)
+    return Content.assemble(("  ".join(words), "$text-muted"))

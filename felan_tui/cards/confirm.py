@@ -6,19 +6,21 @@ from textual import events
 from textual.widget import Widget
 
 from felan_core.protocol.interactions import Interaction
-from felan_tui.cards.boxed import Boxed
 from felan_tui.cards.card import Draft, InteractionCard, Surroundings
 from felan_tui.cards.choices import Choices
 from felan_tui.cards.chooser import Choice, Chooser
+from felan_tui.cards.excerpt import Excerpt
+from felan_tui.cards.squeeze import Gap
 from felan_tui.cards.subject import request_lines
+from felan_tui.cards.wording import CardKey
 
 YES, NO = "yes", "no"
 
 
 class ConfirmCard(InteractionCard):
-    """A question, its message, and `[1] yes  [2] no`; y and n choose too."""
+    """A question, its message, and `1 Yes  2 No`; y and n choose too."""
 
-    HINT = "y or 1 yes · n or 2 no · o open whole · Esc leave waiting"
+    KEYS = (CardKey("y", "yes", "y"), CardKey("n", "no", "n"), CardKey("o", "whole", "o"))
 
     def __init__(
         self,
@@ -29,21 +31,20 @@ class ConfirmCard(InteractionCard):
         id: str | None = None,
     ) -> None:
         super().__init__(interaction, around=around, draft=draft, id=id)
-        offered = [Choice(YES, YES, tone="allow_once"), Choice(NO, NO, tone="reject_once")]
+        offered = [Choice(YES, "Yes", tone="allow_once"), Choice(NO, "No", tone="reject_once")]
         self.choices = Choices(Chooser(offered), admits_click=self.admits_click, flow=True)
-        self.box = Boxed(tuple(request_lines(interaction.request)), rows=self._rows)
+        self.excerpt = Excerpt(request_lines(interaction.request))
 
     def body(self) -> Iterable[Widget]:
-        return (self.box, self.choices)
+        return (self.excerpt, Gap(), self.choices)
 
     def shows(self, child: Widget) -> bool:
-        return child is not self.box or self.box.has_lines
-
-    def make_room(self, rows: int) -> None:
-        super().make_room(rows)
-        self.box.make_room(max(1, rows))
+        return child is not self.excerpt or self.excerpt.has_lines
 
     def press(self, event: events.Key) -> bool:
+        if event.key in ("pageup", "pagedown"):
+            page = self.excerpt.page
+            return self.excerpt.scroll_rows(page if event.key == "pagedown" else -page)
         if event.key in ("y", "n"):
             self.answer({"confirmed": event.key == "y"})
             return True

@@ -73,7 +73,7 @@ class _NumberEditor:
         default = given(field.default, None)
         self._default = "" if default is None else f"{default}"
         text = draft if isinstance(draft, str) else self._default
-        self._entry = LineEntry(card=card, text=text, placeholder="a number")
+        self._entry = LineEntry(card=card, text=text, placeholder="number")
 
     @property
     def widget(self) -> Widget:
@@ -139,7 +139,7 @@ def make_editor(field: FormField, card: Keeper, draft: Any) -> Editor:
             given_default = given(field.default, None)
             default = None if given_default is None else "yes" if given_default else "no"
             marked = draft if isinstance(draft, str) else default
-            chooser = Chooser([Choice("yes", "yes"), Choice("no", "no")], marked=[marked] if marked else [])
+            chooser = Chooser([Choice("yes", "Yes"), Choice("no", "No")], marked=[marked] if marked else [])
             return _ChoiceEditor(chooser, card, clears=clears, flow=True, default=default)
         case EnumField():
             default = given(field.default, None)
@@ -160,7 +160,7 @@ def bounds_of(field: FormField) -> str:
     """What a number or a number of marks is bounded by, in words; empty where nothing is."""
     match field:
         case NumberField():
-            words = ["a whole number"] if given(field.integer, False) else []
+            words = ["whole number,"] if given(field.integer, False) else []
         case MultiSelectField():
             words = ["choose"] if given(field.min, 0) or given(field.max, None) is not None else []
         case _:
@@ -172,4 +172,4 @@ def bounds_of(field: FormField) -> str:
         words.append(f"at least {low}")
     elif high is not None:
         words.append(f"at most {high}")
-    return " ".join(words)
+    return " ".join(words).removesuffix(",")

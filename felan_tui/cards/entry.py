@@ -1,4 +1,4 @@
-"""Text fields inside of cards and forms: each key and paste is admitted first, and Enter is told."""
+"""Text fields inside of cards and forms: each key and paste is admitted first, and Enter is a message."""
 
 from typing import Protocol
 
@@ -26,7 +26,7 @@ class LineEntry(SafeInput):
 
     DEFAULT_CSS = """
     LineEntry {
-        height: 1; border: none; padding: 0 1; background: $surface; width: 1fr;
+        height: 1; border: none; padding: 0; background: $surface; width: 1fr;
         &:focus { border: none; background: $panel; }
     }
     """
@@ -66,12 +66,14 @@ class LineEntry(SafeInput):
 
 
 class BlockEntry(SafeTextArea):
-    """A field of many lines: Enter is told, Ctrl+J is a new line."""
+    """A field of many lines: Enter is a message, Ctrl+J is a new line."""
+
+    squeeze_steps = ((3, 2),)
 
     DEFAULT_CSS = """
     BlockEntry {
         height: auto; min-height: 2; max-height: 8; width: 1fr;
-        border: none; padding: 0 1; background: $surface;
+        border: none; padding: 0; background: $surface;
         &:focus { border: none; background: $panel; }
     }
     """

@@ -4,22 +4,21 @@ from collections.abc import Iterable
 from typing import cast
 
 from textual import events
-from textual.content import Content
 from textual.widget import Widget
 
 from felan_core.protocol.interactions import FormRequest, Interaction
-from felan_tui.cards.boxed import Boxed
 from felan_tui.cards.card import Draft, InteractionCard, Surroundings
+from felan_tui.cards.excerpt import Excerpt
 from felan_tui.cards.form_body import FormBody
+from felan_tui.cards.squeeze import Gap
 from felan_tui.cards.subject import request_lines
-from felan_tui.cards.wording import NAME_CELLS, title_of
-from felan_tui.text.cells import cell_len
+from felan_tui.cards.wording import CardKey
 
 
 class FormCard(InteractionCard):
     """The form's description, its fields, and its two buttons as declared."""
 
-    HINT = "Tab next field · Enter go on, or press · Esc leave waiting"
+    KEYS = (CardKey("Tab", "next field", "tab"), CardKey("Enter", "go on", "enter"))
 
     def __init__(
         self,
@@ -41,25 +40,13 @@ class FormCard(InteractionCard):
             card=self,
             draft=cast("dict[str, object]", fields) if isinstance(fields, dict) else None,
         )
-        self.box = Boxed(tuple(request_lines(request)), rows=3)
+        self.excerpt = Excerpt(request_lines(request))
 
     def body(self) -> Iterable[Widget]:
-        return (self.box, self.fields)
+        return (self.excerpt, Gap(), self.fields)
 
     def shows(self, child: Widget) -> bool:
-        return child is not self.box or self.box.has_lines
-
-    def make_room(self, rows: int) -> None:
-        super().make_room(rows)
-        described = 0 if not self.box.has_lines else 1 if rows < 8 else 3
-        self.box.make_room(max(1, described))
-        # Frame, buttons and hint take fewer rows than what a stack leaves for them in another kind of card.
-        self.fields.make_room(max(3, rows + 3 - described))
-
-    def head_lines(self, width: int) -> list[Content]:
-        # The frame names the form already, unless its title is too long for that.
-        title = title_of(self.interaction.request)
-        return super().head_lines(width) if cell_len(title) > NAME_CELLS else []
+        return child is not self.excerpt or self.excerpt.has_lines
 
     @property
     def draft(self) -> Draft:

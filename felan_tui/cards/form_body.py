@@ -14,16 +14,34 @@ from felan_tui.cards.entry import Keeper, LineEntry
 from felan_tui.cards.fields import FieldRow
 from felan_tui.cards.options import OptionField
 from felan_tui.cards.press import Press
+from felan_tui.cards.squeeze import Gap, Squeeze
+
+
+class Fields(VerticalScroll):
+    """The fields, which scroll where they do not fit; each label together with its field."""
+
+    DEFAULT_CSS = """
+    Fields { height: auto; width: 1fr; scrollbar-size-vertical: 1; }
+    """
+    squeeze_steps = ((4, 3),)
+
+    def on_resize(self) -> None:
+        for row in self.query(FieldRow):
+            row.make_room(self.size.height)
 
 
 class FormBody(Widget):
-    """The form's inside. Tab and Shift+Tab go round in it; Enter goes on to the next field or button."""
+    """The form's inside: fields, then the buttons, the declared cancel first.
+
+    Tab and Shift+Tab go round in it. Enter goes on to the next field, and from the last one to the submit
+    button: twice Enter never discards what was filled in.
+    """
 
     DEFAULT_CSS = """
-    FormBody { height: auto; width: 1fr; layout: vertical; }
-    FormBody > .form--fields { height: auto; width: 1fr; }
-    FormBody > .form--buttons { height: 1; width: 1fr; }
+    FormBody { height: auto; width: 1fr; }
+    FormBody > .form--buttons { height: 1; width: 1fr; padding: 0 0 0 2; }
     """
+    squeeze_rank = 3
 
     class Submitted(Message):
         """The form was submitted, and each field is right by its own rule."""
@@ -56,23 +74,21 @@ class FormBody(Widget):
         self.rows = [FieldRow(field, card=card, draft=kept.get(field.id)) for field in fields]
         self._submit = Press(submit, card=card, id="submit")
         self._cancel = Press(cancel, card=card, id="cancel")
-        self._scroll = VerticalScroll(classes="form--fields", can_focus=False)
-
-    def make_room(self, rows: int) -> None:
-        """Show at most `rows` rows of the fields, which then scroll; the buttons always stand below them."""
-        self._scroll.styles.max_height = rows
+        self._scroll = Fields(can_focus=False)
+        self.styles.set_rule("layout", Squeeze())
 
     def compose(self) -> ComposeResult:
         with self._scroll:
             yield from self.rows
+        yield Gap()
         with Horizontal(classes="form--buttons"):
-            yield self._submit
             yield self._cancel
+            yield self._submit
 
     @property
     def stops(self) -> list[Widget]:
         """What Tab goes through, in order."""
-        return [*(row.editor.widget for row in self.rows), self._submit, self._cancel]
+        return [*(row.editor.widget for row in self.rows), self._cancel, self._submit]
 
     @property
     def first_field(self) -> Widget | None:
@@ -111,8 +127,15 @@ class FormBody(Widget):
         # At once: `focus()` would move later, and a second Tab that is there already would be lost.
         self.screen.set_focus(stops[(at + step) % len(stops)])
 
+    def _go_on(self) -> None:
+        """Enter: the next field, or the submit button behind the last one."""
+        if self.rows and self.screen.focused is self.rows[-1].editor.widget:
+            self.screen.set_focus(self._submit)
+        else:
+            self._step(1)
+
     def _leave(self, editor: Widget) -> None:
-        # A problem that was shown goes away when it is put right, not only at the next submit.
+        # A problem that is shown goes when it is corrected, not only at the next submit.
         for row in self.rows:
             if row.editor.widget is editor:
                 self._check(row)
@@ -126,12 +149,12 @@ class FormBody(Widget):
     def on_line_entry_entered(self, event: LineEntry.Entered) -> None:
         event.stop()
         self._leave(event.entry)
-        self._step(1)
+        self._go_on()
 
     def on_option_field_entered(self, event: OptionField.Entered) -> None:
         event.stop()
         self._leave(event.field)
-        self._step(1)
+        self._go_on()
 
     def on_press_pressed(self, event: Press.Pressed) -> None:
         event.stop()

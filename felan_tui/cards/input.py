@@ -1,6 +1,6 @@
 """The card of a question that is answered by text, of one line or of several."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from textual.widget import Widget
 
@@ -8,6 +8,7 @@ from felan_core.protocol.base import given
 from felan_core.protocol.interactions import InputRequest, Interaction
 from felan_tui.cards.card import Draft, InteractionCard, Surroundings
 from felan_tui.cards.entry import BlockEntry, LineEntry
+from felan_tui.cards.wording import CardKey
 
 
 class InputCard(InteractionCard):
@@ -31,11 +32,6 @@ class InputCard(InteractionCard):
             card=self, text=text, placeholder=given(request.placeholder, "")
         )
 
-    def make_room(self, rows: int) -> None:
-        super().make_room(rows)
-        if isinstance(self.field, BlockEntry):
-            self.field.styles.max_height = max(2, rows + 2)
-
     def body(self) -> Iterable[Widget]:
         return (self.field,)
 
@@ -44,9 +40,9 @@ class InputCard(InteractionCard):
         return {"text": self.field.written} if self.field.written != self._default else {}
 
     @property
-    def hint(self) -> str:
-        newline = " · Ctrl+J new line" if isinstance(self.field, BlockEntry) else ""
-        return f"Enter send{newline} · Esc leave waiting"
+    def keys(self) -> Sequence[CardKey]:
+        newline = (CardKey("Ctrl+J", "new line", "ctrl+j"),) if isinstance(self.field, BlockEntry) else ()
+        return (CardKey("Enter", "send", "enter"), *newline)
 
     def focus_target(self) -> Widget:
         return self if self.folded else self.field

@@ -40,5 +40,10 @@ class Lines(Widget):
         self.display = bool(content.plain)
         self.refresh(layout=layout)
 
+    def show_in(self, lines: Iterable[Content], *, one_row: bool) -> None:
+        """Show these lines, cut to one row or wrapped."""
+        self.set_class(one_row, "-one-row")
+        self.show(lines)
+
     def render(self) -> Content:
         return self._content

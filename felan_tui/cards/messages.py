@@ -36,11 +36,12 @@ class Dismissed(Message):
 
 
 class OpenSubject(Message):
-    """Show all of what the interaction is about: the whole command, the whole diff."""
+    """Show all of what the interaction is about: the whole command, the whole diff. `agent` asks it."""
 
-    def __init__(self, interaction: Interaction) -> None:
+    def __init__(self, interaction: Interaction, agent: str = "") -> None:
         super().__init__()
         self.interaction = interaction
+        self.agent = agent
 
 
 class AskAgain(Message):

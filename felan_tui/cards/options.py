@@ -24,7 +24,7 @@ class OptionField(Widget, can_focus=True):
     """
 
     DEFAULT_CSS = """
-    OptionField { height: auto; width: 1fr; padding: 0 1; background: $surface; }
+    OptionField { height: auto; width: 1fr; background: $surface; }
     OptionField:focus { background: $panel; }
     """
 
@@ -70,17 +70,14 @@ class OptionField(Widget, can_focus=True):
             labels = [safe_line(choice.label).strip() or safe_line(choice.id) for choice in marked]
             self._said.show([Content.assemble((sign, "$accent"), cut(", ".join(labels), SAID_MOST))])
         else:
-            self._said.show(
-                [Content.assemble((f"○ nothing chosen, {len(self.chooser.choices)} options", "$text-muted"))]
-            )
+            self._said.show([Content.assemble((f"○ none of {len(self.chooser.choices)}", "$text-muted"))])
 
     def _on_focus(self, event: events.Focus) -> None:
         self._open(True)
 
-    def on_resize(self) -> None:
-        # It has just opened: what it opened to shall be seen.
-        if self.has_focus:
-            self.scroll_visible(animate=False)
+    def make_room(self, rows: int) -> None:
+        """Show at most `rows` rows when it is open."""
+        self.choices.make_room(max(1, min(ROWS, rows - 1)))
 
     def _on_blur(self, event: events.Blur) -> None:
         self._open(False)

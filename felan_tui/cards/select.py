@@ -11,6 +11,7 @@ from felan_core.protocol.interactions import Interaction, SelectRequest
 from felan_tui.cards.card import Draft, InteractionCard, Surroundings
 from felan_tui.cards.choices import Choices
 from felan_tui.cards.chooser import Choice, Chooser
+from felan_tui.cards.wording import CardKey
 
 
 class SelectCard(InteractionCard):
@@ -35,27 +36,24 @@ class SelectCard(InteractionCard):
             marked=cast("Sequence[str]", marked) if isinstance(marked, list) else (),
         )
         self._bounds = f"{low}" if low == high else f"{low} to {high}"
-        self.choices = Choices(self.chooser, admits_click=self.admits_click)
+        self.choices = Choices(self.chooser, admits_click=self.admits_click, rows=len(self.chooser.choices))
 
     def body(self) -> Iterable[Widget]:
         return (self.choices,)
-
-    def make_room(self, rows: int) -> None:
-        super().make_room(rows)
-        self.choices.make_room(max(3, rows))
 
     @property
     def draft(self) -> Draft:
         return {"marked": self.chooser.marked} if self.chooser.marked else {}
 
     @property
-    def hint(self) -> str:
+    def keys(self) -> Sequence[CardKey]:
+        first = (CardKey("type", "filter"),) if self.chooser.filters else ()
         if self.chooser.several:
-            how = "type to filter, arrows+Space" if self.chooser.filters else "digit or arrows+Space"
-            return f"{how} mark · Enter send ({self._bounds}) · Esc leave waiting"
+            mark = CardKey("↑↓ Space" if self.chooser.filters else "1–9 or ↑↓ Space", "mark")
+            return (*first, mark, CardKey("Enter", f"send, {self._bounds} of them", "enter"))
         if self.chooser.filters:
-            return "type to filter · arrows+Enter · Esc leave waiting"
-        return "digit or arrows+Enter · o open whole · Esc leave waiting"
+            return (*first, CardKey("↑↓ Enter", "choose"))
+        return (CardKey("1–9", "answer"), CardKey("↑↓ Enter", "choose"), CardKey("o", "whole", "o"))
 
     def press(self, event: events.Key) -> bool:
         return self.choices.press(event)

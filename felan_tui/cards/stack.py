@@ -6,7 +6,6 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widget import Widget
 
@@ -15,30 +14,38 @@ from felan_tui.cards.card import Draft, InteractionCard, Surroundings
 from felan_tui.cards.lines import Lines
 from felan_tui.cards.make import card_for
 from felan_tui.cards.messages import AskAgain, Dismissed, Left
+from felan_tui.cards.squeeze import Gap, Squeeze
 from felan_tui.cards.wording import can_ask_again, is_open, one_line
 from felan_tui.text.cells import cut
 
 LINGER = 6.0
 """Seconds for which a card that ended stays as one line."""
 
-AROUND_THE_TEXT = 7
-"""Rows of a card that are not its text: frame, title, options, hint."""
-
-NAMED = 2
-"""Other cards that are named; more are only counted."""
+NAMED = 3
+"""Other cards that are named where there is room; more are only counted."""
 
 
-class CardStack(VerticalScroll, can_focus=False):
+class Names(Lines):
+    """The cards that wait behind the one that is shown: the first thing to go where there is little room."""
+
+    squeeze_steps = ((8, 0),)
+
+
+class CardStack(Widget, can_focus=False):
     """The cards of one session, in the order in which the interactions came.
 
     It never takes the focus: `focus_current` is for the key that goes to the cards. When the card that has
-    the focus ends, `Left` is posted and the next card does not get the focus.
+    the focus ends, the next one that waits gets it, with its time of grace; after the last one `Left` is
+    posted.
+
+    It takes as many rows as its cards want. In fewer, what a card is about scrolls, and the options stay.
     """
 
     DEFAULT_CSS = """
-    CardStack { height: auto; max-height: 50vh; width: 1fr; }
-    CardStack > .stack--others { padding: 0 1; }
+    CardStack { height: auto; max-height: 100%; width: 1fr; overflow: hidden; padding: 0 1; }
+    CardStack > .stack--others { padding: 0 2; }
     """
+    squeeze_rank = 2
     BINDING_GROUP_TITLE = "Cards"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+n", "show_next(1)", "Next card", id="felan.cards.next"),
@@ -60,6 +67,7 @@ class CardStack(VerticalScroll, can_focus=False):
         what has the focus in the very moment in which the card that had it ends, so that no key is lost.
         """
         super().__init__(id=id)
+        self.styles.set_rule("layout", Squeeze())
         self.around = around or Surroundings()
         self.drafts: dict[str, Draft] = drafts if drafts is not None else {}
         self._again = again
@@ -68,10 +76,13 @@ class CardStack(VerticalScroll, can_focus=False):
         self._current: str | None = None
         self._dismissed: set[str] = set()
         self._others = Lines(classes="stack--others")
+        self._names = Names(classes="stack--others")
         self.display = False
 
     def compose(self) -> ComposeResult:
+        yield Gap()
         yield self._others
+        yield self._names
 
     # --- what the screen says ---
 
@@ -135,12 +146,12 @@ class CardStack(VerticalScroll, can_focus=False):
         card = self._cards.get(interaction.id)
         if card is not None:
             was_open = not card.folded
-            card.update_interaction(interaction)
-            if was_open and card.folded:
+            if was_open and not is_open(interaction):
                 self.drafts.pop(interaction.id, None)
                 self._leave_if_inside(card)
-                if not self._again(interaction):
-                    self.set_timer(LINGER, lambda: self._end(interaction.id))
+            card.update_interaction(interaction)
+            if was_open and card.folded and not self._again(interaction):
+                self.set_timer(LINGER, lambda: self._end(interaction.id))
             return
         wanted = is_open(interaction) or (self._again(interaction) and interaction.id not in self._dismissed)
         if not wanted:
@@ -158,20 +169,36 @@ class CardStack(VerticalScroll, can_focus=False):
             self._arrange()
 
     def _drop(self, interaction_id: str) -> None:
-        card = self._cards.pop(interaction_id)
+        card = self._cards[interaction_id]
         if not card.folded and card.draft:
             self.drafts[interaction_id] = card.draft
-        self._leave_if_inside(card)
         if self._current == interaction_id:
             self._current = None
+        self._leave_if_inside(card)
+        del self._cards[interaction_id]
         card.remove()
 
     def _leave_if_inside(self, card: InteractionCard) -> None:
         focused = self.screen.focused if self.is_attached else None
-        if focused is not None and card in focused.ancestors_with_self:
-            # Before the card is hidden: else the focus would fall to the next card by itself.
+        if focused is None or card not in focused.ancestors_with_self:
+            return
+        # Before the card is hidden: else the focus would fall to whatever is next by itself.
+        if (following := self._after(card)) is not None:
+            self._current = following.interaction.id
+            following.display = True
+            self.screen.set_focus(following.focus_target())
+        else:
             self.screen.set_focus(self._leave_to())
             self.post_message(Left(card.interaction.id))
+
+    def _after(self, card: InteractionCard) -> InteractionCard | None:
+        """The card that waits and comes after this one, or the first that waits."""
+        cards = [one for one in self._cards.values() if one is card or (not one.folded and one.is_mounted)]
+        if card not in cards:
+            return cards[0] if cards else None
+        at = cards.index(card)
+        others = [*cards[at + 1 :], *cards[:at]]
+        return others[0] if others else None
 
     def on_mount(self) -> None:
         for card in self._cards.values():
@@ -226,30 +253,21 @@ class CardStack(VerticalScroll, can_focus=False):
             card.display = card.folded or one == self._current
         self.display = bool(self._cards)
         self._name_others([one for one in open_cards if one != self._current])
-        self._make_room()
 
     def _name_others(self, others: list[str]) -> None:
         lines: list[Content] = []
+        names: list[Content] = []
         if others:
             lines.append(
                 Content.assemble(
-                    (f"+{len(others)} more waiting", "bold $warning"),
-                    ("  Ctrl+N shows the next", "$text-muted"),
+                    (f"+{len(others)} more waiting", "bold $text-warning"), ("  Ctrl+N next", "$text-muted")
                 )
             )
-            if self.is_attached and self.screen.size.height >= 24:
-                width = max(10, self.screen.size.width - 6)
-                named = [cut(one_line(self._cards[one].interaction), width) for one in others[:NAMED]]
-                lines += [Content.assemble((f"? {text}", "$text-muted")) for text in named]
+            width = max(10, self.size.width - 8)
+            named = [cut(one_line(self._cards[one].interaction), width) for one in others[:NAMED]]
+            names = [Content.assemble((f"  {text}", "$text-muted")) for text in named]
         self._others.show(lines)
-
-    def _make_room(self) -> None:
-        if not self.is_attached:
-            return
-        above = self._others.plain.count("\n") + 1 if self._others.plain else 0
-        rows = max(1, self.screen.size.height // 2 - AROUND_THE_TEXT - above)
-        for card in self._cards.values():
-            card.make_room(rows)
+        self._names.show(names)
 
     def on_resize(self, event: events.Resize) -> None:
         self._arrange()

@@ -1,12 +1,13 @@
-"""What an approval is about, as lines to show: command, folder, paths, text, diffs; nothing stays hidden.
+"""What an approval is about, as lines to show: command, folder, paths, diffs, text; nothing stays hidden.
 
-Every string passes `visible`, so that an escape sequence or a bidirectional control is seen as a sign. A line
-is folded hard, not wrapped at words: the spaces of a command mean something.
+Every string passes `visible`, so that an escape sequence or a bidirectional control is seen as a sign. A
+line is folded hard, not wrapped at words: the spaces of a command mean something. What an agent wrote has a
+lead of its own in each row (`$`, `│`, `+`, `-`), so that no part of it can pass for Felan's words.
 """
 
+import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from textual.content import Content
 
@@ -21,8 +22,9 @@ from felan_core.protocol.interactions import (
     InteractionRequest,
     SelectRequest,
 )
-from felan_tui.cards.diffs import diff_lines
-from felan_tui.text.cells import fold_spans
+from felan_tui.cards.wording import says_more
+from felan_tui.text.cells import cell_len, fold_spans
+from felan_tui.text.diff import DiffLine, compare
 from felan_tui.text.safe import visible
 
 MUTED = "$text-muted"
@@ -30,102 +32,131 @@ WHOLE_CONTEXT = 3
 """Equal lines around a change in the whole view of a diff."""
 
 LONGEST = 20_000
-"""Characters of one line of a diff that are shown; a command, which the contract bounds, is shown whole."""
-_STYLES = {"+": "$success", "-": "$error", " ": "", "…": MUTED}
+"""Characters of one line of a diff that are shown; a command is shown whole."""
+
+AGENTS = "│ "
+"""The lead of a row that an agent wrote."""
+
+_DIFF = {
+    "added": ("+ ", "$text-success"),
+    "removed": ("- ", "$text-error"),
+    "same": ("  ", ""),
+    "gap": ("… ", MUTED),
+    "note": ("\\ ", MUTED),
+}
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line before folding: text that is safe already, and a style of theme variables."""
+    """One line before folding: text that is safe already, and a style of theme variables.
+
+    `lead` stands before its first row, `hang` before those that it is folded into; both are as wide.
+    """
 
     text: str
     style: str = ""
+    lead: str = ""
+    hang: str = ""
+
+    def rows(self, width: int) -> Iterator[tuple[str, str]]:
+        """Lead and piece of each row in `width` cells."""
+        lead = self.lead
+        for start, end in fold_spans(self.text, max(2, width - cell_len(self.lead))):
+            yield lead, self.text[start:end]
+            lead = self.hang
 
 
-@dataclass(frozen=True)
-class Preview:
-    """The first lines of a subject, folded to the width; `whole` says that nothing is left out."""
-
-    lines: tuple[Content, ...]
-    whole: bool
+def _one_line(text: str) -> str:
+    return visible(text).replace("\n", "␊")
 
 
-def _text_lines(text: str, style: str = "") -> Iterator[Line]:
+def _agents(text: str, style: str = "", first: str = AGENTS) -> Iterator[Line]:
+    """What an agent wrote, line by line."""
     for line in text.split("\n"):
-        yield Line(visible(line.removesuffix("\r")), style)
+        yield Line(visible(line.removesuffix("\r")), style, first, AGENTS)
+        first = AGENTS
+
+
+def _path(path: str) -> str:
+    """A path as a shell would need it, so that its spaces and line ends are its own."""
+    return _one_line(shlex.quote(path))
 
 
 def _diff(change: DiffSubject, context: int) -> Iterator[Line]:
     old = given(change.old, None)
-    lines = list(diff_lines(old or "", change.new, context=context))
-    marks = [mark for mark, _ in lines]
-    counts = f"  +{marks.count('+'):,} −{marks.count('-'):,}{' (new file)' if old is None else ''}"
-    yield Line(f"{visible(change.path)}{counts}", "bold")
-    for mark, line in lines:
-        more = len(line) - LONGEST
-        shown = visible(line[:LONGEST])
-        yield Line(f"{mark} {shown}{f' … {more:,} more characters' if more > 0 else ''}", _STYLES[mark])
+    found = compare(old, change.new)
+    counts = f"  +{found.added:,} −{found.removed:,}{'  new file' if old is None else ''}"
+    yield Line(f"{_path(change.path)}{counts}", "bold")
+    for note in found.notes:
+        yield Line(note, "$text-warning")
+    lines = found.lines(context=context, longest=LONGEST, edges=context > 0)
+    yield from map(_diff_line, lines)
 
 
-def subject_lines(subject: ApprovalSubject, *, context: int = 0) -> Iterator[Line]:
-    """All lines of an approval's subject, lazily: the most telling part first.
+def _diff_line(line: DiffLine) -> Line:
+    lead, style = _DIFF[line.kind]
+    return Line(line.text, style, lead, AGENTS)
 
-    `context` equal lines stand around what a diff changes: none where there is little room.
+
+def subject_lines(subject: ApprovalSubject, *, title: str = "", context: int = 0) -> Iterator[Line]:
+    """All lines of an approval, lazily: what would run first.
+
+    `title` is what the agent calls it, and is quoted. `context` equal lines stand around what a diff changes:
+    none where there is little room.
     """
     if command := given(subject.command, ""):
-        yield from _text_lines(command, "bold")
-    if cwd := given(subject.cwd, ""):
-        yield Line(f"in {visible(cwd)}", MUTED)
+        yield from _agents(command, "bold", "$ ")
     changes = given(subject.diff, [])
     shown = {change.path for change in changes}
     for path in given(subject.paths, []):
         if path not in shown:
-            yield from _text_lines(path)
-    if text := given(subject.text, ""):
-        yield from _text_lines(text)
+            yield Line(_path(path), "bold")
+    cwd = given(subject.cwd, "")
+    folder = [Line(f"in {_path(cwd)}", MUTED)] if cwd else []
+    if not changes:
+        yield from folder
+    if title:
+        yield Line(f"“{_one_line(title)}”", MUTED if command or changes else "")
     for change in changes:
         yield from _diff(change, context)
+    if changes:
+        yield from folder
+    if text := given(subject.text, ""):
+        yield from _agents(text)
 
 
-def request_lines(request: InteractionRequest) -> Iterator[Line]:
-    """All that a request says beside its title and its options, for the whole view of it."""
+def request_lines(request: InteractionRequest, *, context: int = WHOLE_CONTEXT) -> Iterator[Line]:
+    """All that a request says beside its options and the title of a card, for its excerpt and its whole
+    view.
+    """
     match request:
         case ApprovalRequest():
-            yield from subject_lines(request.subject, context=WHOLE_CONTEXT)
+            title = request.title if says_more(request) else ""
+            yield from subject_lines(request.subject, title=title, context=context)
         case ConfirmRequest():
             if message := given(request.message, ""):
-                yield from _text_lines(message)
+                yield from _agents(message)
         case FormRequest():
             if description := given(request.form.description, ""):
-                yield from _text_lines(description)
+                yield from _agents(description)
         case SelectRequest():
             for option in request.options:
-                yield from _text_lines(option.label, "bold")
+                yield from _agents(option.label, "bold")
                 if description := given(option.description, ""):
-                    yield from _text_lines(description)
+                    yield from _agents(description)
         case InputRequest():
             return
 
 
 def folded(lines: Iterable[Line], width: int) -> Iterator[Content]:
-    """The lines in at most `width` cells each."""
+    """The lines as rows of at most `width` cells each."""
     for line in lines:
-        for start, end in fold_spans(line.text, max(2, width)):
-            piece = line.text[start:end]
-            yield Content.assemble((piece, line.style)) if line.style else Content(piece)
+        for lead, piece in line.rows(width):
+            yield row_content(line, lead, piece)
 
 
-def preview(lines: Iterable[Line], width: int, rows: int) -> Preview:
-    """The first `rows` rows of the lines at this width."""
-    most = (rows + 1) * max(2, width)
-    cut_short = False
-
-    def short() -> Iterator[Line]:
-        # A line of megabytes is not folded whole to show its first rows.
-        nonlocal cut_short
-        for line in lines:
-            cut_short = cut_short or len(line.text) > most
-            yield Line(line.text[:most], line.style)
-
-    found = tuple(islice(folded(short(), width), rows + 1))
-    return Preview(found[:rows], whole=len(found) <= rows and not cut_short)
+def row_content(line: Line, lead: str, piece: str) -> Content:
+    """One row of a line."""
+    tone = line.style if lead in ("+ ", "- ") else MUTED
+    parts = [(lead, tone), (piece, line.style)]
+    return Content.assemble(*(part if part[1] else part[0] for part in parts if part[0]))

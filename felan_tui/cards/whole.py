@@ -13,12 +13,13 @@ from felan_core.protocol.interactions import Interaction
 from felan_tui.cards.lines import Lines
 from felan_tui.cards.subject import Line, request_lines
 from felan_tui.cards.wording import header
-from felan_tui.text.cells import fold_spans, pad
+from felan_tui.text.cells import pad
 
 # Style of a line to the component class that has its colour; a line of strips takes no style of content.
 _CLASSES = {
-    "$success": "whole--comes",
-    "$error": "whole--goes",
+    "$text-success": "whole--added",
+    "$text-error": "whole--removed",
+    "$text-warning": "whole--note",
     "$text-muted": "whole--aside",
     "bold": "whole--main",
 }
@@ -30,8 +31,9 @@ class WholeLines(ScrollView, can_focus=True):
     DEFAULT_CSS = """
     WholeLines {
         height: 1fr; width: 1fr; padding: 0 1; overflow-x: hidden; background: $surface;
-        & > .whole--comes { color: $success; }
-        & > .whole--goes { color: $error; }
+        & > .whole--added { color: $text-success; }
+        & > .whole--removed { color: $text-error; }
+        & > .whole--note { color: $text-warning; }
         & > .whole--aside { color: $text-muted; }
         & > .whole--main { text-style: bold; }
     }
@@ -47,11 +49,7 @@ class WholeLines(ScrollView, can_focus=True):
         """Each row as its text and its style."""
         width = max(2, width)
         if self._folded is None or self._folded[0] != width:
-            rows = [
-                (line.text[start:end], line.style)
-                for line in self._lines
-                for start, end in fold_spans(line.text, width)
-            ]
+            rows = [(lead + piece, line.style) for line in self._lines for lead, piece in line.rows(width)]
             self._folded = (width, rows)
         return self._folded[1]
 
@@ -74,24 +72,23 @@ class WholeLines(ScrollView, can_focus=True):
 
 
 class WholeSubject(ModalScreen[None]):
-    """The subject over the whole screen. It answers nothing: Esc, q or o goes back to the card."""
+    """The subject over the whole screen. It answers nothing: Esc, q or o closes it."""
 
     DEFAULT_CSS = """
     WholeSubject { layout: vertical; background: $surface; }
     WholeSubject > Lines { padding: 0 1; background: $panel; }
     """
     AUTO_FOCUS = "WholeLines"
-    BINDINGS = [Binding("escape,q,o", "close", "Back to the card", id="felan.whole.close")]
+    BINDINGS = [Binding("escape,q,o", "close", "Close", id="felan.whole.close")]
 
-    def __init__(self, interaction: Interaction) -> None:
+    def __init__(self, interaction: Interaction, *, agent: str = "") -> None:
         super().__init__()
         self._interaction = interaction
+        self._agent = agent
 
     def compose(self) -> ComposeResult:
-        head = header(self._interaction.request)
-        yield Lines(
-            [Content.assemble((head, "bold"), ("  Esc goes back to the card", "$text-muted"))], one_row=True
-        )
+        head = header(self._interaction.request, self._agent)
+        yield Lines([Content.assemble((head, "bold"), ("   Esc close", "$text-muted"))], one_row=True)
         yield WholeLines(self._interaction)
 
     def action_close(self) -> None:

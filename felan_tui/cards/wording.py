@@ -3,7 +3,10 @@
 Everything returned is safe to show: text of agents and of other clients has passed `felan_tui.text`.
 """
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from felan_core.protocol.base import given
 from felan_core.protocol.interactions import (
@@ -15,18 +18,41 @@ from felan_core.protocol.interactions import (
     InteractionRequest,
     SelectRequest,
 )
-from felan_tui.text.cells import cut
+from felan_tui.text.cells import cell_len, cut
 from felan_tui.text.safe import safe_line
 from felan_tui.text.spans import span
 
 AGENT_GONE = "the agent that asked is gone"
 """The reason of a cancelled interaction that can be asked again (issue of the first light, point 7)."""
 
-_AUTHORITY = {
-    "owner": "the owner may answer",
-    "local-console": "only the host's own console may answer",
-}
 NAME_CELLS = 60
+AGENT = "The agent"
+
+_VERBS = {
+    "read": "read",
+    "edit": "edit",
+    "delete": "delete",
+    "move": "move",
+    "search": "search",
+    "execute": "run",
+    "think": "think",
+    "fetch": "fetch",
+    "switch_mode": "change its mode",
+}
+
+
+_TO_RUN = re.compile(r"^run(ning)?:? ")
+"""What agents write before a command in a title; the head has that word already."""
+
+
+class CardKey(NamedTuple):
+    """A key of a card as a person reads it, what it does in a word or two, and its name for Textual (empty
+    where there are several).
+    """
+
+    key: str
+    does: str
+    press: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,55 +79,84 @@ def title_of(request: InteractionRequest) -> str:
     return request.form.title if isinstance(request, FormRequest) else request.title
 
 
-def header(request: InteractionRequest) -> str:
-    """What the card's frame says: the verb, and what it is about, as `approve · bash`."""
-    match request:
-        case ApprovalRequest(subject=subject):
-            verb, about = "approve", given(subject.name, "") or subject.category
-        case ConfirmRequest():
-            verb, about = "confirm", ""
-        case SelectRequest():
-            verb, about = "choose", ""
-        case InputRequest():
-            verb, about = "answer", ""
-        case FormRequest():
-            verb, about = "fill in", request.form.title
-    about = cut(safe_line(about).strip(), NAME_CELLS)
-    return f"{verb} · {about}" if about else verb
+def keys_in(keys: Sequence[CardKey], cells: int) -> str:
+    """The keys in `cells` cells. Those at the end go first, but the last one stays."""
+    *some, last = [f"{one.key} {one.does}" for one in keys]
+    while some and cell_len(" · ".join([*some, last])) > cells:
+        some.pop()
+    return cut(" · ".join([*some, last]), cells)
+
+
+def capitalized(text: str) -> str:
+    """The text with a first letter that begins a sentence."""
+    return text[:1].upper() + text[1:]
+
+
+def header(request: InteractionRequest, agent: str = "") -> str:
+    """The first words of a card: `opencode wants to run`, or the question's own title."""
+    if isinstance(request, ApprovalRequest):
+        return f"{cut(safe_line(agent).strip(), 40) or AGENT} wants to {_deed(request)}"
+    return safe_line(title_of(request)).strip() or "A question"
+
+
+def _deed(request: ApprovalRequest) -> str:
+    subject = request.subject
+    name = cut(safe_line(given(subject.name, "")).strip(), NAME_CELLS)
+    known = _VERBS.get(subject.category)
+    if known and (known != "run" or given(subject.command, "")):
+        return known
+    return f"use {name}" if name and name != subject.category else known or "do this"
+
+
+def says_more(request: ApprovalRequest) -> bool:
+    """Whether the title of an approval says more than its head, its command and its paths."""
+    subject = request.subject
+    title = _TO_RUN.sub("", _plain(request.title).rstrip("…"))
+    command = _plain(given(subject.command, ""))
+    if not title or command.startswith(title):
+        return False
+    paths = [*given(subject.paths, []), *(change.path for change in given(subject.diff, []))]
+    known = {_plain(given(subject.name, "")), _plain(subject.category)}
+    names = {_plain(name) for path in paths for name in (path, path.rstrip("/").rpartition("/")[2])}
+    verbs = {_plain(verb) for verb in (*_VERBS.values(), *known, "write", "create", "run")}
+    said = names | verbs | {f"{verb} {name}" for verb in verbs for name in names}
+    return title not in said
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("⏎", " ").replace("`", "").split()).casefold()
 
 
 def one_line(interaction: Interaction) -> str:
-    """The card as one line, for when another one is in front of it."""
+    """The card as one line, for when another one is in front of it: `run  git push`."""
     request = interaction.request
-    about = title_of(request)
-    if isinstance(request, ApprovalRequest):
-        about = given(request.subject.command, "") or about
-    head = header(request)
-    text = safe_line(about, mark="⏎").strip()
-    return head if not text or head.endswith(text) else f"{head}  {text}"
+    if not isinstance(request, ApprovalRequest):
+        return safe_line(title_of(request), mark="⏎").strip() or "a question"
+    subject = request.subject
+    paths = [*given(subject.paths, []), *(change.path for change in given(subject.diff, []))]
+    about = given(subject.command, "") or (paths[0] if paths else request.title)
+    text = safe_line(about.replace("\n", "⏎"), mark="⏎").strip()
+    return f"{_deed(request)}  {text}" if text else _deed(request)
 
 
-def footer(interaction: Interaction, now: int, *, sending: bool = False) -> str:
-    """How long it waits, what happens when nobody answers, and who may. `now` in ms since the epoch.
+def waiting(interaction: Interaction, now: int) -> str:
+    """How long it has been waiting; `now` in ms since the epoch."""
+    return f"waiting {span((now - interaction.created_at) / 1000)}"
 
-    What is cut on a narrow screen is the end.
-    """
+
+def state_words(interaction: Interaction, now: int) -> str:
+    """What happens when nobody answers, and who else may not answer; empty where nothing is special."""
     expires = given(interaction.expires_at, None)
     left = None if expires is None else (expires - now) / 1000
-    waited = f"waiting {span((now - interaction.created_at) / 1000)}"
-    if sending:
-        parts = ["sending…"]
-    elif interaction.state == "deferred":
-        still = "deferred, still answerable"
-        parts = [f"{still} for {span(left)}" if left is not None and left > 0 else still, waited]
-    else:
-        parts = [waited]
+    parts: list[str] = []
     if left is not None and left <= 0:
-        parts.append("has expired")
-    elif left is not None and interaction.state != "deferred":
-        parts.append(f"expires unanswered in {span(left)}")
-    if authority := _AUTHORITY.get(given(interaction.authority, "")):
-        parts.append(authority)
+        parts.append("expired")
+    elif interaction.state == "deferred":
+        parts.append("deferred" if left is None else f"deferred, can be answered for {span(left)}")
+    elif left is not None:
+        parts.append(f"expires in {span(left)}")
+    if given(interaction.authority, "") == "local-console":
+        parts.append("only the host's own console can answer")
     return " · ".join(parts)
 
 

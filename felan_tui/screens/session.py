@@ -272,7 +272,7 @@ class SessionScreen(AppScreen):
     def on_open_subject(self, event: "OpenSubject") -> None:
         from felan_tui.cards.whole import WholeSubject
 
-        self.home.push_screen(WholeSubject(event.interaction))
+        self.home.push_screen(WholeSubject(event.interaction, agent=event.agent))
 
     def on_ask_again(self, event: "AskAgain") -> None:
         link, view = self._link, self._view

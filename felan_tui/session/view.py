@@ -38,6 +38,7 @@ from felan_tui.panel import ProcessPanel
 from felan_tui.pointer.desk import PointerDesk
 from felan_tui.pointer.facts import ELEMENT as POINTER
 from felan_tui.session.app_screen import AppScreen
+from felan_tui.session.column import SessionColumn
 from felan_tui.session.documents import drawn_document
 from felan_tui.session.link import NAME, Refusal, SessionLink, words
 from felan_tui.session.presenter import TranscriptPresenter
@@ -70,7 +71,8 @@ class SessionView:
         self.transcript = SessionTranscript()
         self._presenter = TranscriptPresenter(self.transcript, link.replica, me=NAME)
         self.cards = CardStack(
-            around=Surroundings(me=link.me, key=CARD_KEY), leave_to=lambda: screen.query_one(Composer).area
+            around=Surroundings(me=link.me, key=CARD_KEY, agent=self._agent),
+            leave_to=lambda: screen.query_one(Composer).area,
         )
         self._above = ElementArea("above", "transcript")
         self._side = ElementArea("side", id="side", render_markdown=drawn_document(screen))
@@ -88,6 +90,7 @@ class SessionView:
     async def build(self) -> None:
         """Put up the widgets that only an attached session needs, and show all of it."""
         left = self._screen.query_one("#left")
+        left.styles.set_rule("layout", SessionColumn())
         with self._screen.home.batch_update():
             await left.mount(self.transcript, before="#new-below")
             await left.mount(self.cards, self._above)
@@ -138,6 +141,11 @@ class SessionView:
     def keep(self) -> None:
         """The app ends."""
         self.cards.keep_drafts()
+
+    def _agent(self) -> str:
+        """The name of the agent that asks."""
+        agent = self.link.state.header.agent
+        return "" if agent.state == "none" else agent.name
 
     @property
     def can_answer(self) -> bool:

@@ -86,9 +86,9 @@ class Felan(Terminal):
 
     def go_to_card(self, *titles: str) -> None:
         """F2 when the card is there, and past its guard."""
-        self.see(*titles, "F2 goes here")
+        self.see(*titles, "F2 to answer")
         self.press("f2")
-        self.see(*titles, "┏")
+        self.see(*titles, "█")
         self.past(GRACE)
 
     def step(self, key: str = "tab") -> None:

@@ -174,9 +174,9 @@ UNSEEN = re.compile(
 
 def test_hostile_text_reaches_no_terminal(tmp_path: Path) -> None:
     with Felan(tmp_path, "demo", "hostile", "--pace", "0") as felan:
-        felan.see("approve · write")
+        felan.see("wants to edit")
         start = len(felan.output)
-        for title in ("approve · write", "approve · delete", "approve · bash", "[red]approval[/x]"):
+        for title in ("wants to edit", "wants to delete", "wants to run", "“[red]approval[/x]"):
             felan.go_to_card(title)
             felan.press("1")
         felan.go_to_card("[red]confirm[/x]")
@@ -186,7 +186,7 @@ def test_hostile_text_reaches_no_terminal(tmp_path: Path) -> None:
         felan.go_to_card("[red]input[/x]")
         felan.press("enter")
         felan.go_to_card("[red]form[/x]")
-        for _ in range(3):
+        for _ in range(4):
             felan.step()
         felan.press("enter")
         felan.see("[red]failed[/x]")

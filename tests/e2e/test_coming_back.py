@@ -12,7 +12,7 @@ HARNESS = Path(__file__).resolve().parents[1] / "harness" / "acp"
 
 def test_a_form_that_a_quit_left_is_answered_later(tmp_path: Path) -> None:
     with Felan(tmp_path, "demo", "pointer", "--pace", "0") as felan:
-        felan.see("The task pointer of this session", "F2 goes here")
+        felan.see("The task pointer of this session", "F2 to answer")
         assert felan.quit() == 0
     with Felan(tmp_path, "-c") as felan:
         felan.go_to_card("The task pointer of this session")
@@ -23,9 +23,9 @@ def test_a_form_that_a_quit_left_is_answered_later(tmp_path: Path) -> None:
 
 def test_everything_is_killed_and_comes_back(tmp_path: Path) -> None:
     with Felan(tmp_path, "demo", "edit", "--pace", "0", rows=40) as felan:
-        felan.go_to_card("approve · write")
+        felan.go_to_card("wants to edit")
         felan.press("1")
-        felan.see("approve · edit", "F2 goes here")
+        felan.see("wants to edit", "F2 to answer")
         felan.write("next please")
         felan.see("› next please")
         felan.press("ctrl+t")
@@ -36,15 +36,15 @@ def test_everything_is_killed_and_comes_back(tmp_path: Path) -> None:
         felan.kill_all()
     scratch = felan.project / "rehearsal-scratch.py"
     with Felan(tmp_path, "-c", rows=40) as felan:
-        felan.see("approve · edit", "F2 goes here", "half a thought", "1 held", "next please")
+        felan.see("wants to edit", "F2 to answer", "half a thought", "1 held", "next please")
         felan.see("I write a scratch file and change one line of it.")
         felan.see("approved once by you: Write rehearsal-scratch.py")
         assert "Hello, " not in scratch.read_text()
-        felan.go_to_card("approve · edit")
+        felan.go_to_card("wants to edit")
         felan.press("1")
-        felan.see("is changed on disk.", "approve · delete")
+        felan.see("is changed on disk.", "wants to delete")
         assert "Hello, " in scratch.read_text()
-        felan.go_to_card("approve · delete")
+        felan.go_to_card("wants to delete")
         felan.press("1")
         felan.see("And it is gone again.")
         felan.press("ctrl+c")
@@ -68,29 +68,29 @@ def test_an_agent_that_dies_while_it_asks_is_asked_again(tmp_path: Path) -> None
     with Felan(tmp_path, "--agent", _agent(tmp_path), rows=40) as felan:
         felan.ready()
         felan.enter("perm one")
-        felan.see("echo hi", "F2 goes here")
+        felan.see("echo hi", "F2 to answer")
         (agent,) = children(felan.app)
         os.kill(agent, signal.SIGKILL)
         felan.see("the agent that asked is gone", "SIGKILL")
         _asks_again(felan)
         felan.enter("perm two")
-        felan.see("you     perm two", "F2 goes here")
+        felan.see("you     perm two", "F2 to answer")
         felan.kill_all()
     with Felan(tmp_path, "-c", rows=40) as felan:
-        felan.see("the agent that asked is gone", "echo: one", "perm two", "r asks again")
-        assert felan.text().count("r asks again") == 1
+        felan.see("the agent that asked is gone", "echo: one", "perm two", "r ask again")
+        assert felan.text().count("r ask again") == 1
         _asks_again(felan, "two")
         assert "without memory" not in felan.text()
         assert felan.quit() == 0
 
 
 def _asks_again(felan: Felan, word: str = "one") -> None:
-    felan.see("r asks again")
+    felan.see("r ask again")
     felan.step("f2")
     felan.past(GRACE)
     felan.press("r")
     felan.go_to_card("echo hi")
-    felan.see("┏", "[1]")
+    felan.see("█ Demo agent wants to run", "1–5 answer")
     felan.press("1")
     felan.see(f"echo: {word}")
 

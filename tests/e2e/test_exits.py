@@ -13,7 +13,7 @@ from tests.e2e.felan import COMMAND, WAIT, Felan, alive, children
 def test_a_signal_ends_it_in_order(tmp_path: Path) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         with Felan(tmp_path / number.name, "demo", "edit", "--pace", "0") as felan:
-            felan.see("approve · write")
+            felan.see("wants to edit")
             app = felan.app
             felan.signal(number)
             assert felan.ended(WAIT) == exits.SIGNALLED + number
@@ -24,7 +24,7 @@ def test_a_signal_ends_it_in_order(tmp_path: Path) -> None:
 
 def test_the_launcher_gives_the_terminal_back_when_the_app_is_killed(tmp_path: Path) -> None:
     with Felan(tmp_path, "demo", "edit", "--pace", "0") as felan:
-        felan.see("approve · write")
+        felan.see("wants to edit")
         os.kill(felan.app, signal.SIGKILL)
         assert felan.ended(WAIT) == exits.SIGNALLED + signal.SIGKILL
         felan.assert_whole()
@@ -81,14 +81,14 @@ def _shell(folder: Path) -> Felan:
 def test_ctrl_z_goes_to_the_shell_and_fg_comes_back(tmp_path: Path) -> None:
     with _shell(tmp_path) as shell:
         shell.write(f"{COMMAND} --data-dir {shell.data} demo edit --pace 0\r")
-        shell.see("approve · write")
+        shell.see("wants to edit")
         shell.write("kept")
         shell.see("› kept")
         shell.press("ctrl+z")
         shell.see("Stopped", "ready$")
         assert bytes(shell.output).rfind(b"\x1b[?1049l") > bytes(shell.output).rfind(b"\x1b[?1049h")
         shell.write("fg\r")
-        shell.see("approve · write", "› kept")
+        shell.see("wants to edit", "› kept")
         shell.write(" on")
         shell.see("› kept on")
         shell.press("ctrl+c")
@@ -106,7 +106,7 @@ def test_ctrl_z_goes_to_the_shell_and_fg_comes_back(tmp_path: Path) -> None:
 
 def test_however_often_it_is_continued_it_reads_the_terminal_once(tmp_path: Path) -> None:
     with Felan(tmp_path, "demo", "edit", "--pace", "0") as felan:
-        felan.see("approve · write")
+        felan.see("wants to edit")
         felan.settle()
         tasks = Path(f"/proc/{felan.app}/task")
         before = len(list(tasks.iterdir()))
@@ -122,7 +122,7 @@ def test_however_often_it_is_continued_it_reads_the_terminal_once(tmp_path: Path
 def test_a_window_that_is_closed_ends_it_also_where_it_was_stopped(tmp_path: Path, stopped: bool) -> None:
     with _shell(tmp_path) as shell:
         shell.write(f"{COMMAND} --data-dir {shell.data} demo edit --pace 0\r")
-        shell.see("approve · write")
+        shell.see("wants to edit")
         (launcher,) = children(shell.pid)
         (app,) = children(launcher)
         if stopped:
@@ -142,7 +142,7 @@ def test_a_window_that_is_closed_ends_it_also_where_it_was_stopped(tmp_path: Pat
 def test_the_app_ends_in_order_when_the_launcher_is_killed(tmp_path: Path) -> None:
     with _shell(tmp_path) as shell:
         shell.write(f"{COMMAND} --data-dir {shell.data} demo edit --pace 0\r")
-        shell.see("approve · write")
+        shell.see("wants to edit")
         (launcher,) = children(shell.pid)
         (app,) = children(launcher)
         os.kill(launcher, signal.SIGKILL)

@@ -33,20 +33,20 @@ def _nothing_runs_before_a_key(felan: Felan) -> None:
 def _a_file_changes_after_the_approval_alone(felan: Felan) -> None:
     scratch = felan.project / "rehearsal-scratch.py"
     felan.enter("/edit")
-    felan.see("approve · write", "F2 goes here")
+    felan.see("wants to edit", "F2 to answer")
     felan.press("f2")
-    felan.see("┏━ approve · write")
+    felan.see("█ Rehearsal wants to edit")
     felan.press("1")  # in the first half second, in which a card takes nothing
     felan.past(GRACE)
-    felan.see("┏━ approve · write")
+    felan.see("█ Rehearsal wants to edit")
     assert not scratch.exists()
     felan.press("1")
     felan.until(scratch.exists, "the file")
-    felan.go_to_card("approve · edit")
+    felan.go_to_card("wants to edit")
     assert "Hello, " not in scratch.read_text()
     felan.press("1")
     felan.until(lambda: "Hello, " in scratch.read_text(), "the change")
-    felan.go_to_card("approve · delete")
+    felan.go_to_card("wants to delete")
     felan.press("3")
     felan.see("stays, and is yours.")
     assert scratch.exists()
@@ -80,16 +80,16 @@ def _the_pointer_bar_follows(felan: Felan) -> None:
 
 def test_it_is_whole_without_colours_too(tmp_path: Path) -> None:
     with Felan(tmp_path, "demo", "edit", "--pace", "0", env={"NO_COLOR": "1"}) as felan:
-        felan.see("approve · write")
+        felan.see("wants to edit")
         felan.press("f3")
         felan.see("No process has run")
         felan.press("f3", "f1")
         felan.see("Keys")
         felan.press("esc")
         felan.see_not("Esc leads back")
-        felan.go_to_card("approve · write")
+        felan.go_to_card("wants to edit")
         felan.press("o")
-        felan.see("Esc goes back to the card")
+        felan.see("Esc close")
         felan.press("esc")
         felan.past(0.5)
         felan.press("esc")
@@ -104,7 +104,7 @@ def test_the_data_folder_is_named_before_the_command_too(tmp_path: Path) -> None
     elsewhere = {"FELAN_DATA_DIR": str(tmp_path / "elsewhere")}
     command = [COMMAND, "--data-dir", str(tmp_path / "data"), "demo", "edit", "--pace", "0"]
     with Felan(tmp_path, command=command, env=elsewhere) as felan:
-        felan.see("approve · write")
+        felan.see("wants to edit")
         assert list(felan.data.glob("*.db"))
         assert not (tmp_path / "elsewhere").exists()
 

@@ -27,7 +27,7 @@ FATAL = [
 
 def test_a_paste_never_answers_a_card(tmp_path: Path) -> None:
     with Felan(tmp_path, "demo", "edit", "--pace", "0") as felan:
-        felan.go_to_card("approve · write")
+        felan.go_to_card("wants to edit")
         # An escape sequence inside; an end inside, with the answer behind it; without brackets.
         felan.paste("fail: \x1b[31m1 of 3\x1b[0m\n")
         felan.settle()
@@ -38,14 +38,14 @@ def test_a_paste_never_answers_a_card(tmp_path: Path) -> None:
         felan.send(b"1\r1\r1\r1\r1\r1\r")
         felan.settle()
         felan.past(0.5)
-        felan.see("approve · write")
+        felan.see("wants to edit")
         felan.press("1")
-        felan.see_not("approve · write")
+        felan.see_not("wants to edit")
 
 
 def test_nothing_that_a_terminal_sends_is_typed_or_ends_the_session(tmp_path: Path) -> None:
     with Felan(tmp_path, "demo", "edit", "--pace", "0") as felan:
-        felan.see("approve · write")
+        felan.see("wants to edit")
         for data in [*REPLIES, *FATAL]:
             felan.send(data)
             felan.send(data[:-3])  # cut, and its rest after longer than a key takes
@@ -69,7 +69,7 @@ def test_nothing_that_a_terminal_sends_is_typed_or_ends_the_session(tmp_path: Pa
 
 def test_a_paste_whose_end_is_lost_says_so_and_is_left_by_ctrl_c(tmp_path: Path) -> None:
     with Felan(tmp_path, "demo", "edit", "--pace", "0") as felan:
-        felan.see("approve · write")
+        felan.see("wants to edit")
         felan.send(b"\x1b[200~all of it")
         felan.see("The end of the paste is missing.")
         felan.press("ctrl+c")
@@ -81,7 +81,7 @@ def test_a_paste_whose_end_is_lost_says_so_and_is_left_by_ctrl_c(tmp_path: Path)
 def test_it_asks_for_modified_keys_where_the_terminal_knows_no_others(tmp_path: Path) -> None:
     answers = {b"\x1b[c": b"\x1b[?1;2c"}
     with Felan(tmp_path, "demo", "edit", "--pace", "0", answers=answers) as felan:
-        felan.see("approve · write")
+        felan.see("wants to edit")
         felan.until(lambda: b"\x1b[>4;1m" in felan.output, "the request")
         felan.send(b"a\x1b[27;2;13~b")
         felan.see("› a\n", "  b\n")
@@ -95,7 +95,7 @@ def test_it_asks_for_modified_keys_where_the_terminal_knows_no_others(tmp_path: 
 def test_a_terminal_with_kitty_s_keys_is_not_asked_for_others(tmp_path: Path) -> None:
     answers = {b"\x1b[?u": b"\x1b[?25u", b"\x1b[c": b"\x1b[?62;c"}
     with Felan(tmp_path, "demo", "edit", "--pace", "0", answers=answers) as felan:
-        felan.see("approve · write")
+        felan.see("wants to edit")
         felan.send(b"\x1b[97;;97u\x1b[13;3u\x1b[98;;98u")
         felan.see("› a\n", "  b\n")
         assert b"\x1b[>4;1m" not in felan.output
@@ -103,15 +103,15 @@ def test_a_terminal_with_kitty_s_keys_is_not_asked_for_others(tmp_path: Path) ->
 
 def test_after_a_stop_pastes_keys_and_the_mouse_are_as_before(tmp_path: Path) -> None:
     with Felan(tmp_path, "demo", "edit", "--pace", "0") as felan:
-        felan.see("approve · write")
+        felan.see("wants to edit")
         # No shell is there to stop for: the launcher continues the app at once.
         os.kill(felan.app, signal.SIGTSTP)
         felan.until(lambda: bytes(felan.output).count(b"\x1b[?2004h") == 2, "the modes again")
         felan.send(b"\x1b[200~after \x1b[31mit\x1b[201~")
         felan.see("› after it")
         felan.resize(100, 30)
-        felan.see("─" * 80 + "╮")
-        felan.see("approve · write")
-        row = next(y for y, line in enumerate(felan.text().split("\n")) if "approve · write" in line)
+        felan.see("─" * 55 + "Enter steers")
+        felan.see("wants to edit")
+        row = next(y for y, line in enumerate(felan.text().split("\n")) if "wants to edit" in line)
         felan.send(b"\x1b[<0;10;%dM\x1b[<0;10;%dm" % (row + 1, row + 1))
-        felan.see("┏")
+        felan.see("█ Rehearsal wants to edit")

@@ -14,6 +14,7 @@ from felan_tui.gallery_samples import INTERACTIONS
 
 M = TypeVar("M", bound=Message)
 SIZES = [(80, 24), (160, 48)]
+CARD_SIZES = [(60, 16), *SIZES]
 
 
 class Clock:
@@ -34,7 +35,9 @@ def gallery(name: str) -> tuple[Gallery, Clock]:
     clock = Clock()
     waiting = INTERACTIONS.get(name, [])
     now = waiting[0].created_at + 7_500 if waiting else 0
-    return Gallery(name, around=Surroundings(me="me", clock=clock, now=lambda: now, key="F2")), clock
+    return Gallery(
+        name, around=Surroundings(me="me", clock=clock, now=lambda: now, key="F2", agent=lambda: "opencode")
+    ), clock
 
 
 def lines(app: App[None]) -> list[str]:

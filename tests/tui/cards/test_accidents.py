@@ -73,7 +73,7 @@ async def test_the_click_that_focuses_the_terminal_answers_nothing() -> None:
     async with app.run_test() as pilot:
         await go(pilot, clock)
         choices = app.query_one("Choices")
-        row = next(y for y, line in enumerate(lines(app)) if "[1] yes" in line)
+        row = next(y for y, line in enumerate(lines(app)) if "1 Yes" in line)
         spot = (3, row - choices.region.y)
         app.post_message(events.AppBlur())
         await pilot.pause()
@@ -94,7 +94,7 @@ async def test_the_click_that_gives_the_card_the_focus_answers_nothing() -> None
         await pilot.pause()
         clock.wait(10)
         choices = app.query_one("Choices")
-        row = next(y for y, line in enumerate(lines(app)) if "[1] yes" in line)
+        row = next(y for y, line in enumerate(lines(app)) if "1 Yes" in line)
         spot = (3, row - choices.region.y)
         await pilot.click(choices, offset=spot)
         await pilot.pause()

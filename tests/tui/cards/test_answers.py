@@ -8,7 +8,7 @@ from felan_core.protocol.interactions import validate_interaction_answer
 from felan_tui.cards.messages import Answered, Left, OpenSubject
 from felan_tui.cards.whole import WholeSubject
 from felan_tui.gallery import Gallery
-from tests.tui.cards.looking import SIZES, Clock, gallery, go, lines, shows, text, told, until
+from tests.tui.cards.looking import CARD_SIZES, Clock, gallery, go, lines, shows, text, told, until
 
 
 async def answered(pilot: Pilot[None], app: Gallery) -> dict[str, Any]:
@@ -20,27 +20,34 @@ async def answered(pilot: Pilot[None], app: Gallery) -> dict[str, Any]:
     return message.answer
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", CARD_SIZES)
 async def test_an_approval_shows_what_would_be_done_and_the_options_by_digit(size: tuple[int, int]) -> None:
     app, _ = gallery("approval")
     async with app.run_test(size=size) as pilot:
         await shows(
             pilot,
-            "approve · bash",
-            "Push the branch",
-            "git push --force origin fix/login",
+            "opencode wants to run",
+            "$ git push --force origin fix/login",
             "in /home/me/api-server",
-            "[1] allow once",
-            "[2] always in this session (the agent's rule)",
-            "[3] reject",
-            "[4] never (the agent's rule)",
-            "[5] reject, say why",
+            "“Push the branch”",
+            "1 Allow once",
+            "2 Always in this session (the agent's rule)",
+            "3 Reject",
+            "4 Never (the agent's rule)",
+            "5 Reject, say why",
             "waiting 7 s",
-            "the owner may answer",
-            "F2 goes here to answer",
+            "F2 to answer",
         )
         assert app.focused is None
-        assert len([line for line in lines(app) if line.strip()]) <= size[1] // 2 + 1
+        assert "owner" not in text(app)
+        before = lines(app)
+        await pilot.press("f2")
+        await shows(pilot, "1–5 answer")
+        # Nothing changes place: the bar and the row of the keys alone are drawn anew.
+        after = lines(app)
+        assert [one[2:] for one in before if "F2" not in one] == [
+            one[2:] for one in after if "1–5" not in one
+        ]
 
 
 async def test_a_digit_chooses_in_the_order_shown() -> None:
@@ -79,7 +86,7 @@ async def test_a_rejection_says_why() -> None:
         await pilot.press("escape")
         await pilot.pause()
         assert told(app, Left) == []
-        assert "[1] allow once" in text(app)
+        assert "1 Allow once" in text(app)
         await pilot.press("5", "enter")
         assert await answered(pilot, app) == {"option": "no", "note": "1 no"}
 
@@ -97,8 +104,8 @@ async def test_a_click_chooses_the_option_under_it() -> None:
     async with app.run_test() as pilot:
         await go(pilot, clock)
         choices = app.query_one("Choices")
-        row = next(y for y, line in enumerate(lines(app)) if "[3] reject" in line)
-        column = lines(app)[row].index("[3] reject")
+        row = next(y for y, line in enumerate(lines(app)) if "3 Reject" in line)
+        column = lines(app)[row].index("3 Reject")
         await pilot.click(choices, offset=(column + 4 - choices.region.x, row - choices.region.y))
         assert await answered(pilot, app) == {"option": "no"}
 
@@ -109,8 +116,8 @@ async def test_a_long_command_is_opened_whole() -> None:
         await go(pilot, clock)
         assert "echo line 1" in text(app)
         assert "echo line 59" not in text(app)
-        assert "o opens it whole" in text(app)
-        assert "[1] allow once" in text(app)
+        assert "41 more lines · o" in text(app)
+        assert "1 Allow once" in text(app)
         await pilot.press("o")
         await until(pilot, lambda: isinstance(app.screen, WholeSubject))
         assert [message.interaction.id for message in told(app, OpenSubject)] == ["a-3"]
@@ -126,7 +133,7 @@ async def test_a_diff_shows_what_goes_and_what_comes() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await shows(
             pilot,
-            "approve · edit",
+            "opencode wants to edit",
             "tests/test_login.py  +2 −2",
             "- def wait():",
             "+ def wait(clock):",
@@ -138,7 +145,7 @@ async def test_a_confirmation_is_yes_or_no() -> None:
     app, clock = gallery("confirm")
     async with app.run_test() as pilot:
         await go(pilot, clock)
-        await shows(pilot, "Delete the branch?", "It is not merged.", "[1] yes", "[2] no")
+        await shows(pilot, "Delete the branch?", "It is not merged.", "1 Yes", "2 No")
         for key, confirmed in (("y", True), ("1", True), ("n", False), ("2", False)):
             await pilot.press(key)
             assert await answered(pilot, app) == {"confirmed": confirmed}
@@ -150,7 +157,7 @@ async def test_a_selection_takes_a_digit() -> None:
     app, clock = gallery("select")
     async with app.run_test() as pilot:
         await go(pilot, clock)
-        assert "[2] option 2  number 2 of 4" in text(app)
+        assert "2 option 2  number 2 of 4" in text(app)
         await pilot.press("2")
         assert await answered(pilot, app) == {"options": ["o2"]}
 
@@ -164,7 +171,7 @@ async def test_several_are_marked_and_sent_together_and_too_many_are_refused_her
         await pilot.press("1", "2", "3", "5", "enter")
         await pilot.pause()
         assert told(app, Answered) == []
-        assert "☑ [5] option 5" in text(app)
+        assert "☑ 5 option 5" in text(app)
         await pilot.press("down", "space", "enter")
         assert await answered(pilot, app) == {"options": ["o2", "o3", "o5"]}
 

@@ -2,8 +2,18 @@ from typing import Any
 
 import pytest
 
-from felan_core.protocol.interactions import Interaction
-from felan_tui.cards.wording import can_ask_again, ended, footer, header, one_line
+from felan_core.protocol.interactions import ApprovalRequest, Interaction
+from felan_tui.cards.wording import (
+    CardKey,
+    can_ask_again,
+    ended,
+    header,
+    keys_in,
+    one_line,
+    says_more,
+    state_words,
+    waiting,
+)
 from felan_tui.gallery_samples import BASH, FORM, approval, interaction
 
 NOW = 1_700_000_100_000
@@ -13,33 +23,77 @@ def asked(request: dict[str, Any] | None = None, **members: Any) -> Interaction:
     return interaction("x", request or approval("Push", BASH), **{"createdAt": NOW - 7_000, **members})
 
 
-def test_the_header_names_the_verb_and_what_it_is_about() -> None:
-    assert header(asked().request) == "approve · bash"
-    assert header(asked(approval("Push", {"category": "execute"})).request) == "approve · execute"
-    assert header(asked({"kind": "form", "form": FORM}).request) == "fill in · Release"
+@pytest.mark.parametrize(
+    ("subject", "words"),
+    [
+        (BASH, "opencode wants to run"),
+        ({"category": "edit", "name": "Edit"}, "opencode wants to edit"),
+        ({"category": "fetch"}, "opencode wants to fetch"),
+        ({"category": "switch_mode"}, "opencode wants to change its mode"),
+        ({"category": "execute", "name": "Bash"}, "opencode wants to use Bash"),
+        ({"category": "other", "name": "mcp__my__ask"}, "opencode wants to use mcp__my__ask"),
+        ({"category": "other"}, "opencode wants to do this"),
+    ],
+)
+def test_the_head_names_the_agent_and_what_it_wants(subject: dict[str, Any], words: str) -> None:
+    request = asked(approval("Push", subject)).request
+    assert header(request, "opencode") == words
+    assert header(request).startswith("The agent wants to ")
+
+
+def test_the_head_of_a_question_is_its_title() -> None:
+    assert header(asked({"kind": "form", "form": FORM}).request) == "Release"
+    assert header(asked({"kind": "confirm", "title": " "}).request) == "A question"
+
+
+@pytest.mark.parametrize(
+    ("title", "subject", "more"),
+    [
+        ("Push the branch", BASH, True),
+        ("git push", BASH, False),
+        ("`git push --force`", BASH, False),
+        ("git pull", BASH, True),
+        ("Edit a.py", {"category": "edit", "paths": ["/x/a.py"]}, False),
+        ("edit", {"category": "edit", "paths": ["/x/a.py"]}, False),
+        ("Write /x/a.py", {"category": "edit", "paths": ["/x/a.py"]}, False),
+        ("Edit b.py", {"category": "edit", "paths": ["/x/a.py"]}, True),
+        ("rm x ⏎ ls", {"category": "execute", "command": "rm x\nls"}, False),
+    ],
+)
+def test_a_title_that_says_nothing_new_is_left_out(title: str, subject: dict[str, Any], more: bool) -> None:
+    request = asked(approval(title, subject)).request
+    assert isinstance(request, ApprovalRequest)
+    assert says_more(request) is more
 
 
 def test_the_line_of_a_card_behind_another_says_what_it_is_about() -> None:
-    assert one_line(asked()) == "approve · bash  git push --force origin fix/login"
-    assert one_line(asked({"kind": "confirm", "title": "Sure?\nReally?"})) == "confirm  Sure?⏎Really?"
+    assert one_line(asked()) == "run  git push --force origin fix/login"
+    assert one_line(asked({"kind": "confirm", "title": "Sure?\nReally?"})) == "Sure?⏎Really?"
+    edit = approval("Edit a.py", {"category": "edit", "paths": ["/x/a.py"]})
+    assert one_line(asked(edit)) == "edit  /x/a.py"
 
 
-def test_the_footer_says_how_long_who_and_what_happens() -> None:
-    assert footer(asked(), NOW) == "waiting 7 s"
-    assert footer(asked(authority="owner"), NOW) == "waiting 7 s · the owner may answer"
-    assert footer(asked(expiresAt=NOW + 61_000), NOW) == "waiting 7 s · expires unanswered in 1 min 01 s"
-    both = footer(asked(expiresAt=NOW + 61_000, authority="owner"), NOW)
-    assert both == "waiting 7 s · expires unanswered in 1 min 01 s · the owner may answer"
-    assert footer(asked(state="deferred", expiresAt=NOW + 61_000, authority="owner"), NOW) == (
-        "deferred, still answerable for 1 min 01 s · waiting 7 s · the owner may answer"
-    )
-    assert footer(asked(expiresAt=NOW), NOW) == "waiting 7 s · has expired"
-    assert footer(asked(), NOW, sending=True) == "sending…"
-    assert footer(asked(state="deferred"), NOW) == "deferred, still answerable · waiting 7 s"
+def test_a_card_says_how_long_it_waits() -> None:
+    assert waiting(asked(), NOW) == "waiting 7 s"
+    assert waiting(asked(), NOW + 120_000) == "waiting 2 min 07 s"
+    assert waiting(asked(createdAt=NOW + 5_000), NOW) == "waiting 0 s"
 
 
-def test_a_clock_of_the_host_that_is_ahead_never_shows_a_negative_time() -> None:
-    assert footer(asked(createdAt=NOW + 5_000), NOW) == "waiting 0 s"
+def test_what_happens_without_an_answer_is_said_and_who_may_answer_only_where_others_may_not() -> None:
+    assert state_words(asked(), NOW) == ""
+    assert state_words(asked(authority="owner"), NOW) == ""
+    assert state_words(asked(authority="local-console"), NOW) == "only the host's own console can answer"
+    assert state_words(asked(expiresAt=NOW + 61_000), NOW) == "expires in 1 min 01 s"
+    assert state_words(asked(expiresAt=NOW), NOW) == "expired"
+    deferred = asked(state="deferred", expiresAt=NOW + 61_000)
+    assert state_words(deferred, NOW) == "deferred, can be answered for 1 min 01 s"
+
+
+def test_keys_that_do_not_fit_go_and_the_way_back_stays() -> None:
+    keys = [CardKey("1", "yes"), CardKey("o", "whole"), CardKey("Esc", "back")]
+    assert keys_in(keys, 40) == "1 yes · o whole · Esc back"
+    assert keys_in(keys, 20) == "1 yes · Esc back"
+    assert keys_in(keys, 8) == "Esc back"
 
 
 ME = {"state": "resolved", "responder": {"id": "me", "client": "client"}}

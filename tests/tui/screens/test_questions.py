@@ -24,7 +24,7 @@ async def test_a_question_takes_no_key_until_f2_goes_there_and_a_digit_answers(
         await on.write("go")
         await on.pilot.press("enter")
         await on.write("1 2 ")
-        await on.sees("approve", "git push --force", "[1] Allow once", "F2")
+        await on.sees("wants to run", "$ git push --force", "1 Allow once", "F2 to answer")
         await on.write("1y")
         await on.settle_card()
         await on.pilot.press("1")
@@ -44,7 +44,7 @@ async def test_esc_leaves_a_question_waiting_and_a_second_one_cancels_the_turn(t
     async with stage(tmp_path, Stagehand(scripts=[asks(approval(), answers)])) as on:
         await on.attached()
         await on.say("go")
-        await on.sees("[1] Allow once")
+        await on.sees("1 Allow once")
         await on.pilot.press("f2")
         await on.until(lambda: not on.composer.area.has_focus)
         await on.pilot.press("escape")
@@ -136,9 +136,9 @@ async def test_r_asks_again_what_an_agent_that_went_away_had_asked(tmp_path: Pat
     async with stage(tmp_path, hand) as on:
         await on.attached()
         await on.say("do the thing")
-        await on.sees("[1] Allow once")
+        await on.sees("1 Allow once")
         dies.set()
-        await on.sees("r asks again", "The agent ended with exit code 1")
+        await on.sees("r ask again", "The agent ended with exit code 1")
         assert on.composer.area.has_focus
         hand.scripts.append(says("Asked anew."))
         await on.idle()
@@ -155,12 +155,13 @@ async def test_o_opens_a_long_command_whole_and_esc_comes_back_to_the_card(tmp_p
     async with stage(tmp_path, Stagehand(scripts=[asks(approval(command), [])])) as on:
         await on.attached()
         await on.say("go")
-        await on.sees("o opens it whole")
-        assert "line-20" not in on.text
+        await on.sees("more lines · o", "1 Allow once", "F2 to answer")
+        assert "line-50" not in on.text
         await on.pilot.press("f2")
         await on.settle_card()
         await on.pilot.press("o")
-        await on.sees("line-15")
+        await on.pilot.press("end")
+        await on.sees("line-59")
         await on.pilot.press("escape")
-        await on.sees("[1] Allow once")
+        await on.sees("1 Allow once")
         assert not on.composer.area.has_focus and on.session._view.can_answer

@@ -44,7 +44,7 @@ async def test_what_came_live_stands_in_the_same_order_after_attaching_again(tmp
     async with stage(tmp_path, hand, size=(160, 48)) as on:
         await on.attached()
         await on.say("begin")
-        await on.sees("[1] Allow once")
+        await on.sees("1 Allow once")
         await on.pilot.press("f2")
         await on.settle_card()
         await on.pilot.press("1")
@@ -179,7 +179,7 @@ async def test_resizing_keeps_everything_in_every_state(tmp_path: Path, state: s
     seen = {
         "idle": "line 59",
         "running": "● running",
-        "asking": "[1] Allow once",
+        "asking": "1 Allow once",
         "panel": "from-42",
         "reading": "F7 goes there",
     }[state]
