@@ -170,9 +170,9 @@ class FelanApp(App[None], inherit_bindings=False):
         from felan_tui.session.link import NothingToContinue, Refusal, begin, words
 
         try:
-            link = await begin(client, start, self._session.changed)
-        except NothingToContinue:
-            self.leave(NOT_FOUND, f"There is no session of {start.cwd} to continue. `felan` starts one.")
+            link = await begin(client, start, self._session.changed, self._name_unreadable)
+        except NothingToContinue as nothing:
+            self.leave(NOT_FOUND, str(nothing))
         except Refusal as error:
             self.leave(CRASH, f"The session did not start: {words(error)}")
         else:
@@ -187,11 +187,18 @@ class FelanApp(App[None], inherit_bindings=False):
         except HostUnavailable as error:
             self.leave(error.code, error.message)
             return
-        from felan_tui.session.link import last_session
+        from felan_tui.session.link import folder_sessions, unreadable
 
-        row = await last_session(client, self._start.cwd)
+        rows = await folder_sessions(client, self._start.cwd)
+        for row in rows:
+            if row.problem:
+                self._name_unreadable(unreadable(row, str(row.problem)))
+        row = next((row for row in rows if not row.problem), None)
         if row is not None and isinstance(self.screen, StartScreen):
             self.screen.offer_last(row.name or Path(row.cwd).name, row.updated_at)
+
+    def _name_unreadable(self, problem: str) -> None:
+        toast(self, problem, "warning", seconds=REFUSED_SECONDS)
 
     def on_start_card_chosen(self, event: "StartCard.Chosen") -> None:
         from felan_tui.start.card import StartScreen

@@ -28,7 +28,7 @@ from felan_core.protocol.base import JsonObject
 from felan_core.protocol.connection import Requested, too_many
 from felan_core.protocol.framing import encode_frame
 from felan_core.protocol.records import check_request_capacity
-from felan_core.store.errors import AlreadyReserved, StoreError, StoreLost
+from felan_core.store.errors import AlreadyReserved, StoreBroken, StoreError, StoreLost
 from felan_core.store.store import Store
 
 Handler = Callable[[Call], Awaitable[msgspec.Struct]]
@@ -229,8 +229,11 @@ class Admission:
 
 def storage_refusal(error: StoreError) -> ProtocolError:
     """The refusal of a request that the store did not take."""
-    code = "ownership_lost" if isinstance(error, StoreLost) else "storage_failure"
-    return ProtocolError(code, str(error))
+    if isinstance(error, StoreLost):
+        return ProtocolError("ownership_lost", str(error))
+    # A row that does not decode stays so: trying again is of no use, another session is.
+    details: JsonObject | None = {"unreadable": True} if isinstance(error, StoreBroken) else None
+    return ProtocolError("storage_failure", str(error), details=details)
 
 
 def _failure(call: Call) -> ProtocolError:

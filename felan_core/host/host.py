@@ -16,6 +16,7 @@ from felan_core.host.call import Call
 from felan_core.host.connection import STALL_SECONDS, Connection, Link
 from felan_core.host.creating import create_session
 from felan_core.host.cursors import parse_row_cursor, row_cursor
+from felan_core.host.fitting import label
 from felan_core.host.panel import process_row
 from felan_core.host.services import Services
 from felan_core.host.session import LiveSession
@@ -27,7 +28,7 @@ from felan_core.protocol.base import Maybe
 from felan_core.protocol.connection import Offer
 from felan_core.protocol.errors import invalid
 from felan_core.protocol.session import Lifecycle, SessionRow
-from felan_core.store.rows import SessionRecord
+from felan_core.store.rows import SessionRecord, UnreadableSession
 
 UI: Final = ("ui.status", "ui.progress", "ui.document", "ui.view", "ui.action")
 FEATURES: Final = ("sessions.create.instructions",)
@@ -358,8 +359,21 @@ class Host:
         return op.ProcessStopResult(state=record.state)
 
 
-def session_row(record: SessionRecord) -> SessionRow:
+def session_row(record: SessionRecord | UnreadableSession) -> SessionRow:
     """The row that a client sees."""
+    if isinstance(record, UnreadableSession):
+        return SessionRow(
+            id=record.id,
+            root_id=record.root,
+            parent_id=record.parent or UNSET,
+            cwd=label(record.cwd, LIMITS.text_bytes),
+            created_at=record.created_at,
+            updated_at=record.updated_at,
+            revision=1,
+            state="idle",
+            waiting=0,
+            problem=label(record.problem),
+        )
     return SessionRow(
         id=record.id,
         root_id=record.root,

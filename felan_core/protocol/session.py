@@ -39,7 +39,10 @@ PolicyName = Literal["default", "acp-strict"]
 
 
 class SessionRow(Wire, frozen=True, kw_only=True):
-    """One row of ``sessions.list``. ``waiting``: how many interactions wait for an answer."""
+    """One row of ``sessions.list``. ``waiting``: how many interactions wait for an answer.
+
+    ``problem``: why the session cannot be opened, where its row cannot be read; it counts as idle then.
+    """
 
     id: Id
     root_id: Id
@@ -52,6 +55,7 @@ class SessionRow(Wire, frozen=True, kw_only=True):
     parent_id: Maybe[Id] = UNSET
     name: Maybe[Label] = UNSET
     model: Maybe[Label] = UNSET
+    problem: Maybe[Label] = UNSET
 
 
 class Run(Wire, frozen=True, kw_only=True):

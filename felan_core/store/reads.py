@@ -12,13 +12,17 @@ from felan_core.protocol.base import LIMITS, UNSET
 from felan_core.protocol.entries import Entry, ToolEntry
 from felan_core.protocol.records import StoredRequestRecord
 from felan_core.store import codec
-from felan_core.store.errors import NoSuchEntry
-from felan_core.store.rows import Counts, LoadedSession, SessionRecord, StoredInteraction
+from felan_core.store.errors import NoSuchEntry, StoreBroken
+from felan_core.store.rows import Counts, LoadedSession, SessionRecord, StoredInteraction, UnreadableSession
 
 _LAST: Final = 2**53
 
 _SESSION: Final = """
 SELECT s.id, s.body, b.body FROM sessions AS s LEFT JOIN session_bulk AS b ON b.session = s.id
+"""
+_LISTED: Final = """
+SELECT s.id, s.body, b.body, s.root, s.parent, s.created_at, s.updated_at, s.cwd
+FROM sessions AS s LEFT JOIN session_bulk AS b ON b.session = s.id
 """
 _OPEN: Final = """
 SELECT id FROM sessions WHERE busy = 1
@@ -149,7 +153,7 @@ def list_sessions(
     query: str | None,
     state: str | None,
     parent: str | None,
-) -> list[SessionRecord]:
+) -> list[SessionRecord | UnreadableSession]:
     where: list[str] = []
     values: list[str | int] = []
     for column, value in (("cwd", cwd), ("state", state), ("parent", parent)):
@@ -164,9 +168,36 @@ def list_sessions(
         values.extend(after)
     condition = f"WHERE {' AND '.join(where)}" if where else ""
     rows = connection.execute(
-        f"{_SESSION} {condition} ORDER BY s.created_at DESC, s.id DESC LIMIT ?", (*values, limit)
+        f"{_LISTED} {condition} ORDER BY s.created_at DESC, s.id DESC LIMIT ?", (*values, limit)
     )
-    return [_record(path, row) for row in rows]
+    return [_listed(path, row[:3], row[3:]) for row in rows]
+
+
+def _listed(
+    path: Path, row: tuple[str, bytes, bytes | None], columns: tuple[object, ...]
+) -> SessionRecord | UnreadableSession:
+    """One spoiled row costs one session, not the list: its columns are shown in its place."""
+    try:
+        return _record(path, row)
+    except StoreBroken as error:
+        root, parent, created_at, updated_at, cwd = columns
+        return UnreadableSession(
+            id=row[0],
+            root=_string(root) or row[0],
+            parent=_string(parent) or None,
+            created_at=_instant(created_at),
+            updated_at=_instant(updated_at),
+            cwd=_string(cwd),
+            problem=error.message,
+        )
+
+
+def _string(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _instant(value: object) -> int:
+    return value if isinstance(value, int) and 0 <= value < _LAST else 0
 
 
 def open_sessions(connection: sqlite3.Connection) -> list[str]:

@@ -38,6 +38,18 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int
 
 
+class UnreadableSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session whose row does not decode: what its columns say, and why in a sentence."""
+
+    id: str
+    root: str
+    parent: str | None
+    created_at: int
+    updated_at: int
+    cwd: str
+    problem: str
+
+
 class StoredInteraction(msgspec.Struct, frozen=True):
     """An interaction, and what its backend needs to go on after a restart (never told to a client)."""
 

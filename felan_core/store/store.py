@@ -20,7 +20,7 @@ from felan_core.store.batch import Batch, Change
 from felan_core.store.errors import StoreClosed, StoreFailure, StoreLost
 from felan_core.store.faults import translated, unwritable
 from felan_core.store.opening import open_database
-from felan_core.store.rows import Commits, Counts, LoadedSession, SessionRecord
+from felan_core.store.rows import Commits, Counts, LoadedSession, SessionRecord, UnreadableSession
 from felan_core.store.schema import MIGRATIONS, Migration
 from felan_core.store.writer import Writer
 
@@ -116,8 +116,10 @@ class Store:
         query: str | None = None,
         state: str | None = None,
         parent: str | None = None,
-    ) -> list[SessionRecord]:
+    ) -> list[SessionRecord | UnreadableSession]:
         """Sessions, the newest created first and those of one instant by descending id.
+
+        One whose row does not decode is there as what its columns say.
 
         ``after``: the ``(created_at, id)`` of the last row of the page before. ``query``: a part of the
         name or of the folder, in any case. The other filters compare whole.

@@ -1,6 +1,6 @@
 """SessionLink: the screen's hold on one session. It opens the connection, and does what the person asks."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -11,6 +11,7 @@ from felan_core.client.transport import Transport
 from felan_core.protocol import UNSET, ProtocolError
 from felan_core.protocol import operations as op
 from felan_core.protocol.entries import Entry, MessageEntry
+from felan_core.protocol.ids import new_uuid7
 from felan_core.protocol.interactions import Interaction
 from felan_core.protocol.operations.processes import StopSignal
 from felan_core.protocol.reducer import SessionState
@@ -30,7 +31,11 @@ class OpenHost(Protocol):
 
 
 class NothingToContinue(Exception):
-    """There is no session of this folder."""
+    """There is no session of this folder that can be opened; ``str()`` says what to do."""
+
+    def __init__(self, cwd: str, unreadable: list[str]) -> None:
+        again = "Start a new one with felan, or go to the folder of the session that you mean."
+        super().__init__(" ".join([*unreadable, f"There is no session of {cwd} to continue. {again}"]))
 
 
 class Output(NamedTuple):
@@ -89,15 +94,28 @@ class SessionLink:
         """Send ``text``. A turn that began meanwhile takes it as a follow-up."""
         if verb == "send":
             try:
-                await self.client.prompt(self.id, text)
+                await self._once(lambda identity: self.client.prompt(self.id, text, identity))
                 return
             except ProtocolError as error:
                 if error.code != "busy":
                     raise
         if verb == "steer":
-            await self.client.steer(self.id, text)
+            await self._once(lambda identity: self.client.steer(self.id, text, identity))
         else:
-            await self.client.follow_up(self.id, text)
+            await self._once(lambda identity: self.client.follow_up(self.id, text, identity))
+
+    async def _once(self, ask: Callable[[str], Awaitable[object]]) -> None:
+        """Ask under one id, and again where the host cannot tell what became of it: its record decides.
+
+        A refusal then means that nothing was stored, and the text may come back to the composer.
+        """
+        identity = new_uuid7()
+        try:
+            await ask(identity)
+        except ProtocolError as error:
+            if error.code != "indeterminate":
+                raise
+            await ask(identity)
 
     async def cancel(self) -> None:
         """End the turn that runs."""
@@ -212,22 +230,44 @@ async def begin_anew(
         raise
 
 
-async def last_session(client: HostClient, cwd: str) -> SessionRow | None:
-    """This folder's newest session that is not closed."""
+async def folder_sessions(client: HostClient, cwd: str) -> list[SessionRow]:
+    """This folder's sessions that are not closed, the one that changed last first; unreadable ones too."""
     params = op.SessionsListParams(limit=16, filter=op.SessionsFilter(cwd=cwd))
     page = await client.sessions_list(params)
     rows = [row for row in page.items if row.state != "closed"]
-    return max(rows, key=lambda row: row.updated_at, default=None)
+    return sorted(rows, key=lambda row: row.updated_at, reverse=True)
 
 
-async def begin(client: HostClient, start: Start, on_change: Callable[[Change], None]) -> SessionLink:
-    """Create or continue the session that ``start`` asks for, attached. Raises ``NothingToContinue``."""
-    if start.kind == "continue":
-        row = await last_session(client, start.cwd)
-        if row is None:
-            raise NothingToContinue
-        session = row.id
-    else:
+def unreadable(row: SessionRow, problem: str) -> str:
+    """The sentence that names a session that cannot be opened."""
+    return f"The session {row.name or row.id} cannot be read and is left as it is ({problem.rstrip('.')})."
+
+
+async def begin(
+    client: HostClient,
+    start: Start,
+    on_change: Callable[[Change], None],
+    skipped: Callable[[str], None] = lambda problem: None,
+) -> SessionLink:
+    """Create or continue the session that ``start`` asks for, attached. Raises ``NothingToContinue``.
+
+    ``skipped`` is called with a sentence for each session that is passed over because it cannot be read.
+    """
+    if start.kind != "continue":
         created = await client.sessions_create(op.CreateParams(cwd=start.cwd, extensions=start.settings))
-        session = created.session
-    return SessionLink(client, await client.attach(session, on_change=on_change))
+        return SessionLink(client, await client.attach(created.session, on_change=on_change))
+    problems: list[str] = []
+    for row in await folder_sessions(client, start.cwd):
+        try:
+            if row.problem:
+                raise ProtocolError("storage_failure", str(row.problem), details={"unreadable": True})
+            link = SessionLink(client, await client.attach(row.id, on_change=on_change))
+        except ProtocolError as error:
+            if not (error.details or {}).get("unreadable"):
+                raise
+            problems.append(unreadable(row, error.message))
+        else:
+            for problem in problems:
+                skipped(problem)
+            return link
+    raise NothingToContinue(start.cwd, problems)

@@ -1,7 +1,9 @@
 """A write that fails: the request is refused, what is on disk stands, everybody starts anew."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -340,3 +342,16 @@ async def test_a_request_right_after_the_loss_is_refused_as_ownership_lost(
         await client.prompt(replica.state.session, "go")
     assert refusal.value.code == "ownership_lost"
     await rig.close()
+
+
+async def test_a_spoiled_row_costs_its_session_alone(host: Rig, work: Path) -> None:
+    client = await host.client()
+    good, bad = [await client.sessions_create(op.CreateParams(cwd=str(work))) for _ in range(2)]
+    with closing(sqlite3.connect(host.store.path)) as other, other:
+        other.execute("UPDATE sessions SET body = x'00' WHERE id = ?", (bad.session,))
+    rows = {row.id: row for row in (await client.sessions_list()).items}
+    assert bad.session in str(rows[bad.session].problem) and not rows[good.session].problem
+    with pytest.raises(ProtocolError) as refusal:
+        await client.attach(bad.session)
+    assert (refusal.value.code, refusal.value.details) == ("storage_failure", {"unreadable": True})
+    assert (await client.attach(good.session)).state.session == good.session

@@ -13,7 +13,7 @@ from felan_core.protocol.entries import Entry, NoticeEntry
 from felan_core.protocol.session import ProcessRow
 from felan_core.store.batch import Batch
 from felan_core.store.errors import InvalidRow, NoSuchEntry, StoreBroken, StoreClosed
-from felan_core.store.rows import LoadedSession, StoredInteraction
+from felan_core.store.rows import LoadedSession, SessionRecord, StoredInteraction, UnreadableSession
 from felan_core.store.store import Store
 from tests.core.store.samples import (
     NOW,
@@ -311,6 +311,25 @@ async def test_a_row_that_cannot_be_read_is_named(store: Store, table: str, id: 
     with pytest.raises(StoreBroken, match=f"'{id}' of table {table}") as raised:
         await store.load_session("s")
     assert raised.value.path == store.path
+
+
+@pytest.mark.parametrize("spoiled", [b'{"kind":"from the future"}', b"\xff\x00", b"", 7, "text"])
+async def test_a_spoiled_session_is_listed_as_unreadable_among_the_others(
+    store: Store, spoiled: bytes | int | str
+) -> None:
+    batch = Batch()
+    for number, id in enumerate(("a", "b", "c")):
+        batch.put_session(session(id, created_at=NOW + number))
+    await store.write(batch)
+    with closing(sqlite3.connect(store.path)) as other, other:
+        other.execute("UPDATE sessions SET body = ? WHERE id = 'b'", (spoiled,))
+        other.execute("UPDATE sessions SET root = CAST(x'ff' AS TEXT), updated_at = 'x' WHERE id = 'b'")
+    rows = await store.list_sessions(limit=9)
+    assert [row.id for row in rows] == ["c", "b", "a"]
+    bad = rows[1]
+    assert isinstance(bad, UnreadableSession) and "'b' of table sessions" in bad.problem
+    assert (bad.created_at, bad.updated_at, bad.cwd) == (NOW + 1, 0, "/home/me/project")
+    assert all(isinstance(row, SessionRecord) for row in (rows[0], rows[2]))
 
 
 @pytest.mark.parametrize(
