@@ -125,7 +125,7 @@ def test_a_wrong_agent_command_can_be_put_right_where_it_was_typed(tmp_path: Pat
         felan.ended(WAIT)
     (felan.data / "felan.toml").write_text('[agent]\nkind = "acp"\ncommand = "gone --acp"\n')
     with Felan(tmp_path) as felan:
-        felan.see("Which agent shall work here?", "'gone' is not on PATH", "1  Rehearsal")
+        felan.see("Which agent shall work here?", "gone: not found on PATH", "1  Rehearsal")
         felan.press("1")
         felan.ready()
         assert felan.quit() == 0
