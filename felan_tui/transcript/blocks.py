@@ -17,7 +17,7 @@ from felan_tui.text.safe import original, safe, safe_line
 from felan_tui.text.spans import span
 from felan_tui.transcript.look import Look, State
 from felan_tui.transcript.markdown import markdown_rows
-from felan_tui.transcript.rows import PROSE, Row, cut_row, indent, wrap_text
+from felan_tui.transcript.rows import CARD, PROSE, Row, cut_row, indent, wrap_text
 
 HEAVY = 16_000
 """Characters from which a Markdown text is drawn in a thread, behind a draft of plain text."""
@@ -116,8 +116,8 @@ class BaseBlock:
         return self.rows(width, look, expanded=expanded)
 
 
-LABEL = 8
-"""Cells of the column with who speaks."""
+BAR = 2
+"""Cells of the bar before a person's words."""
 
 MAX_SAID = 24
 """Lines of a person's message that are shown before it folds."""
@@ -125,7 +125,7 @@ MAX_SAID = 24
 
 @dataclass(frozen=True, slots=True)
 class UserBlock(BaseBlock):
-    """What a person sent, as written. `label` says who (`you`, another client's name), `note` how
+    """What a person sent, as written, behind a bar. `label` says who, unless it was `you`; `note` how
     (`steering`).
     """
 
@@ -152,21 +152,23 @@ class UserBlock(BaseBlock):
             shown = "\n".join(lines[: MAX_SAID - 4])[: MAX_SAID * 200]
             left_out = len(text) - len(shown)
             text = shown
-        room = max(8, width - LABEL)
+        room = max(8, min(width, PROSE) - BAR)
+        ellipsis = look.glyphs.ellipsis
         rows = wrap_text(text, look.text, room)
+        if self.label != "you":
+            rows.insert(0, [Segment(cut(safe_line(self.label), room, ellipsis=ellipsis), look.muted)])
         if self.note:
-            rows.append([Segment(cut(safe_line(self.note), room, ellipsis=look.glyphs.ellipsis), look.muted)])
+            rows.append([Segment(cut(safe_line(self.note), room, ellipsis=ellipsis), look.muted)])
         if self.folds:
             sign = look.glyphs.unfolded if expanded else look.glyphs.folded
             rows.append(
                 [Segment(f"{sign} {f'{left_out:,} more characters' if left_out else 'all'}", look.muted)]
             )
-        name = cut(safe_line(self.label), LABEL - 1, ellipsis=look.glyphs.ellipsis)
-        label = pad(name, LABEL)
-        return indent(rows, [Segment(label, look.user)], [Segment(" " * LABEL, look.bar)])
+        bar = [Segment(pad(look.glyphs.cursor, BAR), look.user)]
+        return indent(rows, bar, bar)
 
     def estimate(self, width: int, *, expanded: bool) -> int:
-        height = text_height(self.text, width - LABEL)
+        height = text_height(self.text, width - BAR)
         return height if expanded or not self.folds else min(height, MAX_SAID)
 
     def plain_text(self) -> str:
@@ -287,7 +289,8 @@ class NoticeBlock(BaseBlock):
 
     def rows(self, width: int, look: Look, *, expanded: bool) -> list[Row]:
         glyph, style = look.of(_TONES[self.tone])
-        room = max(8, width - 2)
+        width = min(width, CARD)
+        room = max(8, min(width, PROSE) - 2)
         title = f"{glyph} {safe_line(self.title[:MAX_DETAILS])}"
         if self.compact(expanded):
             return [cut_row([Segment(title, style)], width, look.glyphs.ellipsis)]
@@ -335,6 +338,7 @@ class OutcomeBlock(BaseBlock):
 
     def rows(self, width: int, look: Look, *, expanded: bool) -> list[Row]:
         glyph, style = look.of(self.state)
+        width = min(width, CARD)
         head: Row = [Segment(f"{glyph} ", style), Segment(safe_line(self.text[:MAX_DETAILS]), look.text)]
         if self.hint:
             hint = f" {look.glyphs.dash} {safe_line(self.hint)}"

@@ -65,8 +65,8 @@ ASCII = Glyphs(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Look:
-    """Styles by meaning. A decoration (`bar`, `pad`, `label`) is known by its identity, so that a copy leaves
-    it out.
+    """Styles by meaning. A decoration (`bar`, `pad`, `label`, `user`) is known by its identity, so that a
+    copy leaves it out.
     """
 
     text: Style
@@ -106,7 +106,7 @@ class Look:
 
     def is_decoration(self, style: Style | None) -> bool:
         """Whether what is drawn in this style is no part of the text."""
-        return style is self.bar or style is self.pad or style is self.label
+        return any(style is one for one in (self.bar, self.pad, self.label, self.user))
 
 
 def look_from_theme(variables: Mapping[str, str], *, unicode: bool = True) -> Look:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from rich.segment import Segment
-from rich.style import Style
 
 from felan_tui.text.ansi import ansi_lines, plain_text
 from felan_tui.text.cells import cell_len, cut
@@ -12,7 +11,7 @@ from felan_tui.text.spans import span
 from felan_tui.transcript.blocks import BaseBlock, text_height
 from felan_tui.transcript.diff import FileDiff, counts, diff_rows, diff_text
 from felan_tui.transcript.look import Look, State
-from felan_tui.transcript.rows import Row, cut_row, fold_runs, indent, wrap_text
+from felan_tui.transcript.rows import CARD, Row, cut_row, fold_runs, indent, row_cells, wrap_text
 
 HEAD_LINES = 100
 TAIL_LINES = 400
@@ -27,12 +26,10 @@ MAX_ARGUMENTS = 8_000
 QUICK_DIFF = 16_000
 """Characters of a diff that may be compared while a frame is drawn."""
 
-_BOLD = Style(bold=True)
-
 
 @dataclass(frozen=True, slots=True)
 class ToolBlock(BaseBlock):
-    """A tool call: `✓ read  tests/x.py`, `● bash  pytest -k login   running 12 s`.
+    """A tool call, one quiet row until it is expanded: `✓ edit  tests/x.py            +3 −1`.
 
     `word` names the state on the line ("rejected", "not run"), in place of the state's own name.
     `title` says what it does (a path, a command), `name` which tool it is, `category` which kind (`read`,
@@ -81,10 +78,11 @@ class ToolBlock(BaseBlock):
     def _head(self, width: int, look: Look) -> Row:
         glyph, style = look.of(self.state)
         ellipsis = look.glyphs.ellipsis
+        width = min(width, CARD)
         name = safe_line(self.name or self.category or "tool")
         row: Row = [
             Segment(f"{glyph} ", style),
-            Segment(cut(name, max(4, width // 3), ellipsis=ellipsis), look.text + _BOLD),
+            Segment(cut(name, max(4, width // 3), ellipsis=ellipsis), look.text),
         ]
         right = self._right(look)
         room = width - sum(cell_len(segment.text) for segment in (*row, *right)) - (5 if right else 2)
@@ -94,15 +92,15 @@ class ToolBlock(BaseBlock):
             row.append(
                 Segment(
                     "  " + cut(title, room, where="middle" if is_path else "end", ellipsis=ellipsis),
-                    look.text,
+                    look.muted,
                 )
             )
         if right:
-            row += [Segment("   ", look.text), *right]
+            row += [Segment(" " * max(3, width - row_cells(row) - row_cells(right)), look.bar), *right]
         return cut_row(row, width, ellipsis)
 
     def _right(self, look: Look) -> Row:
-        """What stands after the title: the state in a word, the time, how many lines changed."""
+        """What stands at the right edge: the state in a word, the time, how many lines changed."""
         _, style = look.of(self.state)
         words: list[str] = []
         if self.word or self.state != "completed":

@@ -284,7 +284,7 @@ class TranscriptView(Viewport, can_focus=True):
         entry, number, row = found
         self.cursor = entry.block.key
         glyphs = self._look().glyphs
-        text = "".join(segment.text for segment in row or []).lstrip(glyphs.bar + " ")
+        text = "".join(segment.text for segment in row or []).lstrip(f"{glyphs.bar}{glyphs.cursor} ")
         if (number == 0 and entry.block.compact(False)) or text.startswith((glyphs.folded, glyphs.unfolded)):
             self.toggle(entry.block.key)
 

@@ -58,6 +58,6 @@ def test_a_clear_starts_the_agent_anew_and_ends_the_one_before(tmp_path: Path) -
         felan.see("Write what is to be done")
         felan.until(lambda: not alive(before) and len(children(felan.app)) == 1, "another agent")
         felan.enter("second")
-        felan.see("status: CLEARED", "you     second", "○ CLEARED r2")
+        felan.see("status: CLEARED", "▌ second", "○ CLEARED r2")
         felan.see_not("status: ABSENT")
         assert felan.quit() == 0

@@ -52,7 +52,7 @@ def test_everything_is_killed_and_comes_back(tmp_path: Path) -> None:
         if "1 held" in felan.text():
             felan.press("enter")
         felan.see_not("follow-up · you")
-        felan.see("you     next please")
+        felan.see("▌ next please")
         assert felan.quit() == 0
 
 
@@ -74,7 +74,7 @@ def test_an_agent_that_dies_while_it_asks_is_asked_again(tmp_path: Path) -> None
         felan.see("the agent that asked is gone", "SIGKILL")
         _asks_again(felan)
         felan.enter("perm two")
-        felan.see("you     perm two", "F2 to answer")
+        felan.see("▌ perm two", "F2 to answer")
         felan.kill_all()
     with Felan(tmp_path, "-c", rows=40) as felan:
         felan.see("the agent that asked is gone", "echo: one", "perm two", "r ask again")
@@ -102,10 +102,10 @@ def test_an_agent_that_cannot_come_back_starts_without_memory_and_says_so(tmp_pa
         felan.ready()
         felan.enter("remember me")
         felan.see_not("Esc cancels")
-        felan.see("you     remember me")
+        felan.see("▌ remember me")
         felan.kill_all()
     with Felan(tmp_path, "-c", rows=60) as felan:
-        felan.see("you     remember me")
+        felan.see("▌ remember me")
         felan.ready()
         felan.enter("who am I")
         felan.see("The agent starts without memory")

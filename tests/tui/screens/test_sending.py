@@ -24,7 +24,7 @@ async def test_what_is_written_goes_to_the_agent_and_its_answer_is_shown(
         assert "Write what is to be done" in on.text
         await on.write("fix it")
         await on.pilot.press("enter")
-        await on.sees("you", "fix it", "I will do it.")
+        await on.sees("▌ fix it", "I will do it.")
         assert [turn.text for turn in hand.turns] == ["fix it"]
         assert on.composer.is_empty
         assert "Write what is to be done" not in on.text
@@ -182,4 +182,4 @@ async def test_a_session_of_the_same_folder_is_continued_with_all_that_was_said(
         await on.say("first")
         await on.sees("Said earlier.")
     async with stage(tmp_path, Stagehand(), start=Start(kind="continue", cwd=work(tmp_path))) as on:
-        await on.sees("you", "first", "Said earlier.")
+        await on.sees("▌ first", "Said earlier.")

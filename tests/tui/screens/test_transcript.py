@@ -131,7 +131,7 @@ async def test_history_comes_in_page_by_page_above_what_is_read(tmp_path: Path) 
         await on.sees("question 0", "not at the end")
         texts = [block.plain_text() for block in on.view.blocks]
         expected = [text for n in range(100) for text in (f"question {n}", f"answer {n}")]
-        assert [words.strip().removeprefix("you").strip() for words in texts] == expected
+        assert [words.strip() for words in texts] == expected
         await on.pilot.press("end")
         await on.sees("answer 99")
 

@@ -23,19 +23,20 @@ def lines(text: str) -> str:
     return textwrap.dedent(text).strip("\n")
 
 
-def test_what_a_person_said_stands_beside_who_said_it() -> None:
+def test_what_a_person_sent_stands_behind_a_bar() -> None:
     block = UserBlock("u", "fix the flaky 로그인 테스트 in tests/test_login.py please\nand run it")
     assert shown(block, 40) == lines(
         """
-        you     fix the flaky 로그인 테스트 in
-                tests/test_login.py please
-                and run it
+        ▌ fix the flaky 로그인 테스트 in
+        ▌ tests/test_login.py please
+        ▌ and run it
         """
     )
     assert shown(UserBlock("u", "hi", label="alice@host", note="queued"), 40) == lines(
         """
-        alice@… hi
-                queued
+        ▌ alice@host
+        ▌ hi
+        ▌ queued
         """
     )
 
@@ -185,10 +186,13 @@ def test_thinking_is_a_line_until_it_is_expanded() -> None:
     ("block", "expected"),
     [
         (ToolBlock("k", "tests/x.py", "read", state="completed"), "✓ read  tests/x.py"),
-        (ToolBlock("k", "pytest -k login", "bash", seconds=0.2), "● bash  pytest -k login   running"),
-        (ToolBlock("k", "pytest -k login", "bash", seconds=12), "● bash  pytest -k login   running 12 s"),
-        (ToolBlock("k", "make", "bash", state="failed", seconds=65), "✗ bash  make   failed 1 min 05 s"),
-        (ToolBlock("k", "", "", "search", state="interrupted"), "⊘ search   interrupted"),
+        (ToolBlock("k", "pytest -k login", "bash", seconds=0.2), "● bash  pytest -k login          running"),
+        (ToolBlock("k", "pytest -k login", "bash", seconds=12), "● bash  pytest -k login     running 12 s"),
+        (
+            ToolBlock("k", "make", "bash", state="failed", seconds=65),
+            "✗ bash  make           failed 1 min 05 s",
+        ),
+        (ToolBlock("k", "", "", "search", state="interrupted"), "⊘ search                     interrupted"),
         (
             ToolBlock("k", "src/a/very/long/path/to/some/file.py", "edit", state="completed"),
             "✓ edit  src/a/very/long…/to/some/file.py",
@@ -197,12 +201,25 @@ def test_thinking_is_a_line_until_it_is_expanded() -> None:
             ToolBlock(
                 "k", "a.py", "edit", state="completed", diffs=(FileDiff("a.py", "a\nb\n", "a\nc\nd\n"),)
             ),
-            "✓ edit  a.py   +2 −1",
+            "✓ edit  a.py                       +2 −1",
         ),
     ],
 )
 def test_a_tool_card_is_a_line(block: ToolBlock, expected: str) -> None:
     assert shown(block, 40) == expected
+
+
+def test_prose_and_cards_are_capped_on_a_wide_screen() -> None:
+    words = "word " * 100
+    for block, columns in (
+        (UserBlock("u", words), 100),
+        (ThinkingBlock("t", words), 100),
+        (NoticeBlock("n", "error", words, words, words), 100),
+        (OutcomeBlock("o", "completed", words), 120),
+        (ToolBlock("k", words, "bash", seconds=9), 120),
+    ):
+        widest = max(len(line) for line in shown(block, 200, expanded=True).split("\n"))
+        assert columns - 6 < widest <= columns
 
 
 def test_a_state_has_a_glyph_and_a_colour() -> None:
@@ -228,7 +245,7 @@ def test_an_expanded_card_shows_arguments_diff_and_output() -> None:
     )
     assert shown(block, 60, expanded=True) == lines(
         """
-        ✓ edit  a.py   +2 −1
+        ✓ edit  a.py                                           +2 −1
         │ arguments
         │ {"path": "a.py"}
         │ src/a.py  +2 −1

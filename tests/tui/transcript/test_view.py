@@ -11,10 +11,10 @@ async def test_it_shows_the_end_and_follows_it() -> None:
     async with app.run_test(size=(40, 10)) as pilot:
         fill(app.view, 50)
         await pilot.pause()
-        assert screen(app.view)[-1] == "  you     block 49"
+        assert screen(app.view)[-1] == "  ▌ block 49"
         app.view.put(UserBlock("new", "the newest"), 100)
         await pilot.pause()
-        assert screen(app.view)[-1] == "  you     the newest"
+        assert screen(app.view)[-1] == "  ▌ the newest"
         assert app.view.following
 
 
@@ -37,7 +37,7 @@ async def test_scrolling_up_releases_and_new_lines_are_counted_until_end() -> No
         await pilot.press("end")
         await pilot.pause()
         assert app.view.following
-        assert screen(app.view)[-1] == "  you     new"
+        assert screen(app.view)[-1] == "  ▌ new"
         assert app.told[-1] == (True, 0, "")
 
 
@@ -243,7 +243,7 @@ async def test_the_block_cursor_moves_by_blocks_and_brings_them_into_view() -> N
             app.view.action_cursor_up()
         await pilot.pause()
         assert app.view.cursor == "b20"
-        assert "▌ you     block 20" in screen(app.view)
+        assert "▌ ▌ block 20" in screen(app.view)
         assert not app.view.following
         block = app.view.selected_block()
         assert block is not None
@@ -252,7 +252,7 @@ async def test_the_block_cursor_moves_by_blocks_and_brings_them_into_view() -> N
             app.view.action_cursor_down()
         await pilot.pause()
         assert app.view.cursor == "b29"
-        assert "▌ you     block 29" in screen(app.view)
+        assert "▌ ▌ block 29" in screen(app.view)
         assert app.cursors[-1] == "b29"
 
 

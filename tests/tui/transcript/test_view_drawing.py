@@ -196,7 +196,7 @@ async def test_blocks_may_be_put_before_the_view_is_on_the_screen() -> None:
     app = Early()
     async with app.run_test(size=(40, 12)) as pilot:
         await pilot.pause()
-        assert screen(app.view)[0] == "  you     early"
+        assert screen(app.view)[0] == "  ▌ early"
 
 
 async def test_hostile_text_is_harmless_on_the_strips() -> None:
