@@ -147,7 +147,7 @@ class EmbeddedHost:
         from felan_core.pointer.store import PointerStore
         from felan_core.processes.table import ProcessTable
         from felan_core.protocol.ids import new_uuid7
-        from felan_core.store.errors import StoreBroken, StoreError, StoreNewer
+        from felan_core.store.errors import StoreBroken, StoreError, StoreLost, StoreNewer
         from felan_core.store.store import Store
 
         try:
@@ -160,7 +160,8 @@ class EmbeddedHost:
 
         def fault(error: BaseException, where: str) -> None:
             report(error, where)
-            if refused is not None and isinstance(error, StoreError):
+            # A lost folder ends the connection, which says so; nothing is tried again.
+            if refused is not None and isinstance(error, StoreError) and not isinstance(error, StoreLost):
                 refused(str(error))
 
         def changed(record: "ProcessRecord") -> None:

@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
+from felan_core.files.advice import unwritable
 from felan_tui.composer.area import ComposerArea, When, event_time
 from felan_tui.composer.autosave import Autosave, DraftFile
 from felan_tui.composer.commands import Completion
@@ -374,7 +375,7 @@ class Composer(Vertical):
     def _complain(self, error: OSError) -> None:
         if not self._complained:
             self._complained = True
-            self.post_message(self.KeepFailed(str(error)))
+            self.post_message(self.KeepFailed(unwritable(Path(error.filename or self._data or ""), error)))
 
 
 __all__ = ["PLACEHOLDER", "TITLES", "Composer", "EnterVerb"]
