@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from tests.agents.fetch import program
-from tests.harness.hooks.lab import Context, Lab, claude_environment
+from tests.harness.hooks.lab import TEXTS, Context, Lab, claude_environment
 from tests.harness.hooks.model import Call, HookModel
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
 
 TASK = "8d3f0c1e-2b4a-4c5d-9e6f-0123456789ab"
 LONG = "Goal: one\nNext: three\n" + "éééé\n" * 900  # with its prefixes more than a context holds
+ASKING = ("-p", "--permission-mode", "default")  # in -p what would be asked is refused
 Events = list[tuple[str, str]]
 
 
@@ -28,6 +29,9 @@ class Story:
     published: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     sessions: dict[str, str] = field(default_factory=dict[str, str])
     last: list[Context] = field(default_factory=list[Context])
+    unasked: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    not_allowed: str | None = ""
+    asking: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def step(self, name: str, *arguments: str) -> None:
         done = self.lab.run("-p", "--output-format", "json", *arguments)
@@ -39,7 +43,7 @@ class Story:
 
     def newest(self, name: str) -> Context:
         mine = [one for one in self.contexts[name] if one["session_id"] == self.session]
-        return max(mine, key=lambda one: int(one["revision"]))
+        return mine[-1]
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +62,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         told.published["second"] = lab.publish(told.newest("resume"), TASK, LONG)
         told.step("compact", "--resume", told.session, "/compact keep the colour")
         told.step("after compact", "--resume", told.session, "third prompt")
+        model.call = lab.publishing("Goal: the fork's")
         told.step("fork", "--resume", told.session, "--fork-session", "fourth prompt")
         told.step("clear", "--resume", told.session, "/clear")
         told.step("after clear", "--resume", told.sessions["clear"], "fifth prompt")
@@ -73,6 +78,13 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         model.call = Call("Read", {"file_path": str(note)}, usage=160_000)
         told.step("compact in a turn", *auto, "tenth prompt")
         told.last = lab.last_asked()
+        for name, text in TEXTS.items():
+            told.unasked[name] = lab.published_by_the_agent(*ASKING, text=text)[1]
+        lab.felan("uninstall", "--agent", "claude-code", "--apply")
+        lab.install()
+        told.not_allowed = lab.published_by_the_agent(*ASKING, text="x")[1]
+        told.asking = lab.doctor()
+        lab.install("--allow")
         yield told
 
 
@@ -145,10 +157,26 @@ def test_the_longest_context_arrives_whole(story: Story) -> None:
     assert "pointer_text: cut, " in text
 
 
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_publish_by_the_line_of_the_context_succeeds_unasked(story: Story, name: str) -> None:
+    assert story.unasked[name] == TEXTS[name]
+
+
+def test_without_the_rule_it_is_asked_and_the_doctor_says_so(story: Story) -> None:
+    assert story.not_allowed is None
+    assert not story.asking["publishes"] and "--allow" in " ".join(story.asking["problems"])
+
+
+def test_a_session_that_starts_beside_a_task_is_told_of_it(story: Story) -> None:
+    told = [one.text for one in story.contexts["fork"] if one["session_id"] == story.sessions["fork"]]
+    assert f"other_session: {story.session} of claude-code has a task" in told[0]
+
+
 def test_a_fork_begins_without_a_task_and_leaves_the_old_one(story: Story) -> None:
     fork = story.sessions["fork"]
     assert fork != story.session
-    assert story.lab.at(fork) == ("CLEARED", 1)
+    assert story.lab.at(fork) == ("CLEAN", 2), "it publishes by the newest context, its own"
+    assert story.lab.state(fork)["pointer_text"] == "Goal: the fork's"
     assert story.at["fork"] == story.at["after compact"] == ("DIRTY", 5)
 
 

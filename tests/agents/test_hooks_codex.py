@@ -8,7 +8,7 @@ import pytest
 
 from tests.agents.fetch import program
 from tests.harness.hooks.codex_server import CodexServer
-from tests.harness.hooks.lab import Context, Lab, codex_configuration
+from tests.harness.hooks.lab import TEXTS, Context, Lab, codex_configuration
 from tests.harness.hooks.model import Call, HookModel
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(300)]
@@ -36,6 +36,11 @@ class Story:
     published: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     said: dict[str, str] = field(default_factory=dict[str, str])
     last: list[Context] = field(default_factory=list[Context])
+    unasked: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    not_allowed: str | None = ""
+    shut: dict[str, Any] = field(default_factory=dict[str, Any])
+    allowed_again: str | None = ""
+    open: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def step(self, name: str, *arguments: str) -> None:
         self.said[name] = self.lab.run("exec", *arguments).stderr
@@ -50,7 +55,7 @@ class Story:
 
     def newest(self, name: str, session: str | None = None) -> Context:
         mine = [one for one in self.contexts[name] if one["session_id"] == (session or self.session)]
-        return max(mine, key=lambda one: int(one["revision"]))
+        return mine[-1]
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +76,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         told.published["first"] = lab.publish(told.newest("startup"), TASK, "Goal: one\nNext: two")
         told.step("resume", "resume", told.session, "second prompt")
         told.published["second"] = lab.publish(told.newest("resume"), TASK, LONG)
+        model.call = lab.publishing("Goal: the fork's")
         told.step("fork", "fork", _rollout(lab, told.session), "third prompt")
         codex_configuration(lab, trusted=True, more="model_auto_compact_token_limit = 1000")
         model.usage = 5000
@@ -83,6 +89,15 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
         told.last = lab.last_asked()
         codex_configuration(lab, trusted=True)
         _screen(told)
+        for name, text in TEXTS.items():
+            told.unasked[name] = lab.published_by_the_agent("exec", text=text)[1]
+        lab.felan("uninstall", "--agent", "codex", "--apply")
+        lab.install()
+        told.not_allowed = lab.published_by_the_agent("exec", text="x")[1]
+        told.shut = lab.doctor()
+        lab.install("--allow")
+        told.allowed_again = lab.published_by_the_agent("exec", text=TEXTS["quotes"])[1]
+        told.open = lab.doctor()
         yield told
 
 
@@ -186,9 +201,33 @@ def test_the_longest_context_arrives_whole(story: Story) -> None:
     assert "pointer_text: cut, " in text
 
 
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_publish_from_the_sandbox_by_the_line_of_the_context_succeeds_unasked(
+    story: Story, name: str
+) -> None:
+    assert story.unasked[name] == TEXTS[name]
+
+
+def test_without_the_writable_folder_it_is_refused_and_the_doctor_says_so(story: Story) -> None:
+    assert story.not_allowed is None
+    assert not story.shut["publishes"] and "--allow" in " ".join(story.shut["problems"])
+
+
+def test_the_installers_option_is_all_that_it_takes(story: Story) -> None:
+    assert story.allowed_again == TEXTS["quotes"]
+    assert story.open["publishes"] and story.open["healthy"], story.open
+
+
+def test_a_session_that_starts_beside_a_task_is_told_of_it(story: Story) -> None:
+    (fork,) = story.sessions["fork"] - story.sessions["resume"]
+    told = [one.text for one in story.contexts["fork"] if one["session_id"] == fork]
+    assert f"other_session: {story.session} of codex has a task" in told[0]
+
+
 def test_a_fork_begins_without_a_task_and_leaves_the_old_one(story: Story) -> None:
     (fork,) = story.sessions["fork"] - story.sessions["resume"]
-    assert story.lab.at(fork) == ("CLEARED", 1)
+    assert story.lab.at(fork) == ("CLEAN", 2), "it publishes by the newest context, its own"
+    assert story.lab.state(fork)["pointer_text"] == "Goal: the fork's"
     assert story.at["fork"] == ("CLEAN", 4)
 
 

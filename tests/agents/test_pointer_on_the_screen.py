@@ -18,8 +18,6 @@ from tests.harness.hooks.lab import Context, contexts_in
 
 pytestmark = [pytest.mark.agents, pytest.mark.timeout(400)]
 
-TASK = "8d3f0c1e-2b4a-4c5d-9e6f-0123456789ab"
-
 
 class Asked:
     """The contexts in what the model is asked from now on."""
@@ -83,13 +81,12 @@ def test_an_agent_publishes_by_what_it_is_told_and_has_the_pointer_again_later(
             "the start's, then the prompt's"
         )
         context = told[session, "CLEARED", 1]
-        request = json.dumps(context.request(TASK, "Goal: see it through\nNext: come back"))
-        script.write_text(f"{context['publisher']} <<'REQUEST'\n{request}\nREQUEST\n")
+        script.write_text(context.shell("Goal: see it through\nNext: come back") + "\n")
         felan.go_to_card("publish.sh")
         felan.press("1")
         felan.see("● CLEAN r2", "Goal: see it through")
         felan.see("It is published.")
-        assert _state(felan, session)["task_id"] == TASK
+        assert _state(felan, session)["task_id"] == json.loads(context["request"])["task_id"]
         assert felan.quit() == 0
     with Felan(tmp_path, "-c", columns=120, rows=40) as felan:
         felan.ready()

@@ -10,21 +10,33 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from felan_core.pointer.install.allow import add_root
 from felan_core.pointer.install.jsonfile import parse
 from felan_core.pointer.install.trust import definition_hash, file_name, key
-from tests.harness.hooks.model import HookModel
+from tests.harness.hooks.model import Call, HookModel, Request
 
+TEXTS = {
+    "plain": "Goal: A\nNext: B",
+    "quotes": "Goal: say \"hi\" and 'bye'\nNext: it's",
+    "dollar": "Goal: $HOME $(id) `id`\nNext: ${X}",
+    "japanese": "目標：例を完成\n次：検証を実行",
+    "backslash": "re \\d+\\n C:\\x\nend %s %d",
+    "EOF": "line\nEOF\nafter",
+}
+"""What a shell, its quoting or a permission check may change or refuse."""
 ROOT = Path(__file__).resolve().parents[3]
 EVENTS = ("UserPromptSubmit", "SessionStart", "PreCompact")
 RECORDER = Path(__file__).with_name("recorder.py")
 DUMMY_KEY = "sk-dummy-000000000000000000000000"
+SHELL_QUOTE = "'\\''"
+"""How a single quote is written inside single quotes, as the context says."""
 MARKER = re.compile("TASK_POINTER_V2(_BOOTSTRAP)?\nstatus: ")
 
 
@@ -50,6 +62,11 @@ class Context:
     def request(self, task_id: str, text: str) -> dict[str, Any]:
         """The request template, filled in as an agent would."""
         return {**json.loads(self["request"]), "task_id": task_id, "pointer_text": text}
+
+    def shell(self, text: str) -> str:
+        """The shell line that the context asks for, with its own template and its own publisher."""
+        request = json.dumps(json.loads(self["request"]) | {"pointer_text": text}, ensure_ascii=False)
+        return f"printf '%s' '{request.replace(chr(39), SHELL_QUOTE)}' | {self['publisher']}"
 
 
 def contexts_in(texts: Iterable[str]) -> Iterator[Context]:
@@ -92,7 +109,11 @@ class Lab:
         handler = {"type": "command", "command": recorder, "timeout": 30}
         self.settings = self.configuration / ("settings.json" if name == "claude-code" else "hooks.json")
         self.settings.write_text(json.dumps({"hooks": {event: [{"hooks": [handler]}] for event in EVENTS}}))
-        self.felan("install", "--agent", name, "--state-root", str(self.state_root), "--apply")
+        self.install("--allow")
+
+    def install(self, *options: str) -> None:
+        """`felan pointer install --apply` for this agent and this state root."""
+        self.felan("install", "--agent", self.name, "--state-root", str(self.state_root), *options, "--apply")
 
     def felan(self, *arguments: str, check: bool = True) -> Any:
         """`felan pointer ARGUMENTS --json` with this lab's folders; what it says."""
@@ -109,7 +130,10 @@ class Lab:
         return json.loads(done.stdout)
 
     def doctor(self) -> dict[str, Any]:
-        return self.felan("doctor", "--agent", self.name, check=False)[0]
+        """The report on this lab's agent, its findings as lines of text."""
+        [found] = self.felan("doctor", "--agent", self.name, check=False)["agents"]
+        found["problems"] = [f"{one['problem']} {one['mend']}" for one in found["problems"]]
+        return found
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """The agent with these arguments, to its end."""
@@ -153,17 +177,12 @@ class Lab:
         last = next(one for one in reversed(self.model.requests) if (one.body or {}).get("tools"))
         return list(contexts_in(last.texts()))
 
-    def newest(self, session: str) -> Context:
-        """Of the contexts since this was last asked, the session's with the highest revision."""
-        found = [one for one in self.contexts() if one["session_id"] == session]
-        return max(found, key=lambda one: int(one["revision"]))
-
     def asked(self, words: str) -> bool:
         """Whether these words ever reached the model."""
         return any(words in text for request in self.model.requests for text in request.texts())
 
     def publish(self, context: Context, task_id: str, text: str) -> dict[str, Any]:
-        """What an agent does with a context: its own publisher line, its own template."""
+        """A publish by the context's own publisher and template, outside the agent."""
         done = subprocess.run(
             ["/bin/sh", "-c", context["publisher"]],
             cwd=self.project,
@@ -174,6 +193,26 @@ class Lab:
             timeout=60,
         )
         return json.loads(done.stdout)
+
+    def publishing(self, text: str) -> Callable[[Request], Call]:
+        """What an agent does that publishes `text` by the newest context of the request, in its own shell."""
+
+        def call(request: Request) -> Call:
+            *_, newest = contexts_in(request.texts())
+            line = newest.shell(text)
+            if self.name == "codex":
+                return Call("exec_command", {"cmd": line}, usage=100)
+            return Call("Bash", {"command": line, "description": "publish the task pointer"}, usage=100)
+
+        return call
+
+    def published_by_the_agent(self, *arguments: str, text: str) -> tuple[str, str | None]:
+        """(the new session, the text of its pointer) after a run in which the agent publishes `text`."""
+        before = self.sessions()
+        self.model.call = self.publishing(text)
+        self.run(*arguments, "a prompt, and a publish")
+        (session,) = self.sessions() - before
+        return session, self.state(session)["pointer_text"]
 
     def hook(self, event: dict[str, Any]) -> subprocess.CompletedProcess[str]:
         """The installed command, called as the agent calls it."""
@@ -240,9 +279,13 @@ model = "fake-model"
 model_provider = "fake"
 check_for_update_on_startup = false
 approval_policy = "never"
-sandbox_mode = "read-only"
+sandbox_mode = "workspace-write"
 web_search = "disabled"
 {more}
+[sandbox_workspace_write]
+exclude_slash_tmp = true
+exclude_tmpdir_env_var = true
+
 [model_providers.fake]
 name = "fake"
 base_url = "{url}/v1"
@@ -273,4 +316,5 @@ def codex_configuration(lab: Lab, *, trusted: bool, more: str = "") -> None:
                     name = key(file_name(str(lab.configuration), lab.env), event, group_index, index)
                     text += f"[hooks.state.{json.dumps(name)}]\n"
                     text += f"trusted_hash = {json.dumps(definition_hash(event, handler))}\n\n"
-    (lab.configuration / "config.toml").write_text(text)
+    path = lab.configuration / "config.toml"
+    path.write_bytes(add_root(text.encode(), str(lab.state_root), str(path)))

@@ -1,14 +1,15 @@
 """A model on the loopback, enough for Claude Code and Codex to finish a turn: two dialects, no network.
 
 Every request is kept. `usage` is how many input tokens the answers claim; a large number makes an agent
-compact. `call` is what the next answer calls instead of an end. No header is kept, so no key is ever written
+compact. `call` is what the next answer calls
+instead of an end, or makes it out of the request. No header is kept, so no key is ever written
 down.
 """
 
 import json
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -54,7 +55,7 @@ class HookModel(LoopbackServer):
     def __init__(self) -> None:
         self.requests: list[Request] = []
         self.usage = 100
-        self.call: Call | None = None
+        self.call: Call | Callable[[Request], Call] | None = None
         model = self
 
         class Handler(_Handler):
@@ -84,6 +85,8 @@ class _Handler(LoopbackHandler):
         asked: dict[str, Json] = body if isinstance(body, dict) else {}
         usage, text = self.served_by.usage, f"ANSWER {len(self.served_by.requests)}"
         call = self.served_by.call if asked.get("stream") and asked.get("tools") else None
+        if callable(call):
+            call = call(Request(path, body))
         if call is not None:
             self.served_by.call, usage = None, call.usage
         if path.endswith("/messages/count_tokens"):
