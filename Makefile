@@ -35,7 +35,7 @@ check: setup
 
 test-agents: setup
 	$(BIN)/python -m tests.agents.fetch
-	$(BIN)/python -m pytest -m agents $(ARGS)
+	$(BIN)/python -m pytest -m agents -n 2 --dist loadfile $(ARGS)
 
 soak: setup
 	$(BIN)/python -m pytest -m soak --timeout=1800 $(ARGS)
