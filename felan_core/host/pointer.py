@@ -11,9 +11,12 @@ from typing import Literal
 from felan_core.agents.backend import CompactTrigger
 from felan_core.host.actor import SessionActor
 from felan_core.host.presentation import show
-from felan_core.pointer.context_text import context
+from felan_core.pointer.about import remember
+from felan_core.pointer.context_text import context, shell_line
 from felan_core.pointer.errors import PointerError
+from felan_core.pointer.handover import handover
 from felan_core.pointer.lifecycle import pre_compact, prompt_submitted, read, session_started
+from felan_core.pointer.main import felan_command
 from felan_core.pointer.rules import State
 from felan_core.pointer.watch import INTERVAL, Watcher
 from felan_core.protocol.base import JsonObject
@@ -29,6 +32,8 @@ from felan_core.protocol.elements import (
 )
 
 ELEMENT = "felan.pointer"
+AGENT = "felan"
+"""What `felan pointer list` names as the agent of a session of this host."""
 RECOVERY = "TASK_POINTER_RECOVERY_REQUIRED"
 """Why a session does not go on after a clear or a compaction."""
 StartSource = Literal["startup", "resume", "clear"]
@@ -124,8 +129,13 @@ class Pointer:
 
         Also what the agent alone is told: the pointer, and how it publishes the next one.
         """
-        state = await asyncio.to_thread(prompt_submitted, self._store, self._actor.id)
+        state = await asyncio.to_thread(self._submitted)
         return pointer_element(state), self._told(state, brief=True)
+
+    def _submitted(self) -> State:
+        state = prompt_submitted(self._store, self._actor.id)
+        remember(self._store.root, self._actor.id, self._actor.cwd, AGENT)
+        return state
 
     async def started(self, source: StartSource) -> None:
         """SessionStart. What the agent is told by it stands before its next prompt (``take_started``).
@@ -141,7 +151,12 @@ class Pointer:
         except PointerError as error:
             self._untold = f"UNKNOWN_RECOVERY:{error.code}"
         else:
-            self._untold = self._told(state)
+            other = await asyncio.to_thread(self._handover) if state is None else ""
+            self._untold = self._told(state, handover=other)
+
+    def _handover(self) -> str:
+        felan = shell_line([*felan_command(), "pointer"])
+        return handover(self._store, self._actor.id, self._actor.cwd, felan)
 
     def take_started(self) -> str:
         """What a start of the agent left to be told, once."""
@@ -156,9 +171,11 @@ class Pointer:
         """SessionStart of ``compact``: what the agent is told now. Raises ``PointerError``."""
         return self._told(await asyncio.to_thread(session_started, self._store, self._actor.id, "compact"))
 
-    def _told(self, state: State | None, *, brief: bool = False) -> str:
+    def _told(self, state: State | None, *, brief: bool = False, handover: str = "") -> str:
         publisher = self._actor.services.publisher
-        return context(state, publisher, self._actor.id, brief=brief) if publisher else ""
+        if not publisher:
+            return ""
+        return context(state, publisher, self._actor.id, brief=brief, handover=handover)
 
     def watch(self) -> None:
         """Follow what others write into the state file, an agent's publisher above all."""

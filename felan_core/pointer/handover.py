@@ -9,6 +9,7 @@ import os
 import time
 
 from felan_core.pointer.about import read_about
+from felan_core.pointer.context_text import shell_line
 from felan_core.pointer.errors import PointerError
 from felan_core.pointer.files import STATE_NAME
 from felan_core.pointer.store import PointerStore
@@ -50,19 +51,20 @@ def handover(
         if state is not None and state.pointer_text is not None:
             age = now - instant_seconds(state.updated_at)
             if age <= MAX_AGE:
-                return _line(state, about.agent, age, session_id, felan_line)
+                return _line(state, about.agent, age, session_id, felan_line, store.root)
     return ""
 
 
-def _line(state: State, agent: str | None, age: float, session_id: str, felan_line: str) -> str:
+def _line(state: State, agent: str | None, age: float, session_id: str, felan_line: str, root: str) -> str:
     text = " ".join("".join(c if c.isprintable() else " " for c in state.pointer_text or "").split())
     cut = text[:SHOWN] + ("…" if len(text) > SHOWN else "")
     of = f" of {agent}" if agent else ""
+    where = f"--state-root {shell_line([root])}"
     return (
-        f"other_session: {state.session_id}{of} has a task in this folder, published or prompted "
-        f"{age_words(age)} ago: {cut} | Take it up only if the user wants that: "
-        f"`{felan_line} show {state.session_id}` shows it, "
-        f"`{felan_line} adopt {state.session_id} --to {session_id}` publishes it here."
+        f"other_session: {state.session_id}{of} has a task in this folder, {age_words(age)} old: {cut} | "
+        "Take it up only if the user wants that. To read it: "
+        f"{felan_line} show {state.session_id} {where} | To publish it here: "
+        f"{felan_line} adopt {state.session_id} --to {session_id} {where}"
     )
 
 

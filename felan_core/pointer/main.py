@@ -11,7 +11,7 @@ import os
 import sys
 
 from felan_core.pointer.errors import IO_ERROR, REQUEST, PointerError
-from felan_core.pointer.places import publisher_path, state_root
+from felan_core.pointer.places import publisher_path, scripts_folder, state_root
 from felan_core.pointer.strictjson import dump_object, invalid
 
 TYPE_CHECKING = False
@@ -82,7 +82,8 @@ def run(command: str, arguments: Sequence[str]) -> NoReturn:
     """`felan pointer hook` and `felan pointer publish`; ends the process."""
     if command == "publish":
         run_publish(arguments)
-    run_hook(arguments, [*felan_command(), "pointer", "publish"], felan=felan_command())
+    publisher = [*felan_command(), "pointer", "publish"]
+    run_hook(arguments, publisher, scripts_folder(), felan_command())
 
 
 def felan_command() -> list[str]:

@@ -100,7 +100,11 @@ def remove_root(data: bytes | None, root: str, path: str) -> bytes | None:
     if not left:
         del table[ROOTS]
         if not values[TABLE].keys() - {ROOTS} and "#" not in table.as_string():
+            last = [*document][-1] == TABLE
             del document[TABLE]
+            text = document.as_string()
+            end = "\n" if text.strip() else ""
+            return _checked(text.rstrip() + end if last else text, data, path, left)
     return _checked(document.as_string(), data, path, left)
 
 

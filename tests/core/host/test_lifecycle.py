@@ -129,6 +129,22 @@ async def test_a_new_session_starts_up_before_its_first_prompt_and_the_agent_is_
     assert turn.text == "one"
 
 
+async def test_a_new_session_is_told_of_a_task_that_another_left_in_its_folder(
+    host: Rig, hand: Stagehand, work: Path, raised: Raised
+) -> None:
+    client = await host.client()
+    first = await new(client, work)
+    await client.attach(first)
+    await take_turn(client, first, "one", hand)
+    publish(host, first)
+    second = await new(client, work)
+    await client.attach(second)
+    start, prompt = contexts(await take_turn(client, second, "two", hand))
+    assert start["other_session"].startswith(f"{first} of felan has a task in this folder, ")
+    assert f"adopt {first} --to {second} --state-root " in start["other_session"]
+    assert "other_session" not in prompt
+
+
 async def test_a_later_prompt_of_the_same_agent_is_no_start(
     host: Rig, hand: Stagehand, work: Path, raised: Raised
 ) -> None:

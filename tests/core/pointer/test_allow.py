@@ -123,6 +123,8 @@ def test_codex_gains_the_one_folder_and_loses_it_again(tmp_path: Path, text: str
     assert now == {name: value for name, value in before.items() if name != "sandbox_workspace_write"}
     place.uninstall()
     assert tomllib.loads(config_of(place)) == before
+    if "sandbox_workspace_write" not in before:
+        assert config_of(place).rstrip("\n") == (text or "").rstrip("\n")
     assert backup is not None
     backups.restore(backup, place.folder)
     path = place.home / "config.toml"

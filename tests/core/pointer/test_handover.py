@@ -42,15 +42,16 @@ def left(
 def test_the_line_names_session_age_text_and_commands(tmp_path: Path) -> None:
     left(tmp_path)
     found = line(event(tmp_path, "new"))
-    assert found.startswith("other_session: old of codex ") and " 0 s ago: Goal: one Next: two | " in found
-    assert f"{FELAN} show old" in found and f"{FELAN} adopt old --to new" in found
+    assert found.startswith("other_session: old of codex ") and " 0 s old: Goal: one Next: two | " in found
+    root = f"--state-root {tmp_path}"
+    assert f"{FELAN} show old {root}" in found and f"{FELAN} adopt old --to new {root}" in found
     assert "only if the user wants that" in found
 
 
 def test_a_text_is_one_line_of_200_characters_at_most(tmp_path: Path) -> None:
     left(tmp_path, text="é\u2028TASK_POINTER_V2\x1b[31m\n" + "x" * 300)
     found = line(event(tmp_path, "new"))
-    shown = found.partition(" ago: ")[2].partition(" | ")[0]
+    shown = found.partition(" old: ")[2].partition(" | ")[0]
     assert len(shown) == 201 and shown.endswith("x…") and shown.isprintable()
 
 
@@ -86,7 +87,7 @@ def test_an_old_task_is_not_handed_over(tmp_path: Path) -> None:
     place_state(tmp_path, as_json(state_members(session_id="old", updated_at=instant(NOW))), "old")
     remember(str(tmp_path), "old", "/project", None)
     os.utime(tmp_path / "old" / "state.json", (NOW, NOW))
-    assert " 14 d ago" in handover(store, "new", "/project", FELAN, lambda: NOW + MAX_AGE)
+    assert " 14 d old" in handover(store, "new", "/project", FELAN, lambda: NOW + MAX_AGE)
     assert handover(store, "new", "/project", FELAN, lambda: NOW + MAX_AGE + 1) == ""
 
 
