@@ -5,13 +5,15 @@ bubbled up to the app, when later keys may be in the text already. Which keys th
 that a keymap changes them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import ClassVar, Literal, Protocol
 
 from textual import events
 from textual.binding import Binding, BindingType
 
 from felan_tui.composer.draft import Draft, Folds
+from felan_tui.composer.killed import Killed, Side
 from felan_tui.composer.pastes import PasteGuard, clean_paste, is_large
 from felan_tui.text.fields import SafeTextArea
 
@@ -36,6 +38,12 @@ class Writer(Protocol):
     def choose(self, step: Literal[-1, 0, 1]) -> None: ...
     def stop_choosing(self) -> None: ...
 
+    @property
+    def searching(self) -> bool: ...
+    def search(self) -> None: ...
+    def search_key(self, event: events.Key) -> None: ...
+    def edit(self) -> None: ...
+
 
 _OURS = frozenset(("send", "follow_up", "newline"))
 
@@ -57,6 +65,11 @@ class ComposerArea(SafeTextArea):
         # Ctrl+T: every terminal sends it, and neither tmux, the text area nor flow control wants it.
         Binding("ctrl+t", "follow_up", "Queue a follow-up", id="felan.composer.follow_up"),
         Binding("ctrl+j,shift+enter,alt+enter", "newline", "New line", id="felan.composer.newline"),
+        Binding("ctrl+underscore,ctrl+slash", "undo", "Undo", id="felan.composer.undo", show=False),
+        Binding("ctrl+y", "redo_or_yank", "Redo or put back", id="felan.composer.yank", show=False),
+        Binding("ctrl+r", "search", "Search the history", id="felan.composer.search", show=False),
+        Binding("ctrl+g", "edit", "Edit in $EDITOR", id="felan.composer.edit", show=False),
+        Binding("ctrl+l", "redraw", "Draw the screen anew", id="felan.composer.redraw", show=False),
         Binding("tab", "choose", "Complete", id="felan.composer.complete", show=False),
         Binding("escape", "stop_choosing", "Close the list", show=False),
     ]
@@ -66,6 +79,7 @@ class ComposerArea(SafeTextArea):
         self._writer = writer
         self._when = when
         self._guard = PasteGuard()
+        self._killed = Killed()
         self.folds = Folds()
 
     # --- what stands here ---
@@ -107,6 +121,12 @@ class ComposerArea(SafeTextArea):
         self.insert_paste(event.text)
 
     async def _on_key(self, event: events.Key) -> None:
+        if self._writer.searching:
+            self._take(event)
+            self._writer.search_key(event)
+            return
+        if not self._bound(event.key).startswith("delete_"):
+            self._killed.end()
         if event.key == "enter" and self._guard.enter_is_newline(self._when(event)):
             self._take(event)
             self.newline()
@@ -195,6 +215,53 @@ class ComposerArea(SafeTextArea):
     @property
     def _row(self) -> int:
         return self.wrapped_document.location_to_offset(self.cursor_location).y
+
+    def action_redo_or_yank(self) -> None:
+        """Redo, right after an undo; else put back the text that was cut last."""
+        if self.history.redo_stack:
+            self.action_redo()
+        elif self._killed.text:
+            self.replace(self._killed.text, *self.selection, maintain_selection_offset=False)
+
+    def action_search(self) -> None:
+        """Search in the history."""
+        self._writer.search()
+
+    def action_edit(self) -> None:
+        """Edit what is written in the person's own editor."""
+        self._writer.edit()
+
+    def action_redraw(self) -> None:
+        """Draw the whole screen anew, over whatever another program has left on it."""
+        self.screen.refresh(layout=True)
+
+    def action_delete_word_left(self) -> None:
+        """Cut the word before the cursor."""
+        with self._killing("left"):
+            super().action_delete_word_left()
+
+    def action_delete_to_start_of_line(self) -> None:
+        """Cut the line up to the cursor."""
+        with self._killing("left"):
+            super().action_delete_to_start_of_line()
+
+    async def action_delete_to_end_of_line_or_delete_line(self) -> None:
+        """Cut the line from the cursor on."""
+        with self._killing("right"):
+            await super().action_delete_to_end_of_line_or_delete_line()
+
+    @contextmanager
+    def _killing(self, side: Side) -> Generator[None]:
+        """Keep the text that is cut inside, for Ctrl+Y."""
+        before, cursor = self.text, self._cursor_index
+        yield
+        start = self._cursor_index if side == "left" else cursor
+        self._killed.cut(before[start : start + len(before) - len(self.text)], side)
+
+    @property
+    def _cursor_index(self) -> int:
+        row, column = min(self.selection)
+        return sum(len(self.document.get_line(line)) + 1 for line in range(row)) + column
 
     def action_delete_left(self) -> None:
         """Backspace; a marker goes as one piece."""

@@ -6,12 +6,10 @@ from collections.abc import Coroutine, Generator, Iterable
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.message import Message
-from textual.widget import Widget
 
 from felan_core.files.advice import unwritable
 from felan_tui.composer.area import ComposerArea, When, event_time
@@ -20,12 +18,15 @@ from felan_tui.composer.commands import Completion
 from felan_tui.composer.draft import Draft
 from felan_tui.composer.files import Slot, claim_slot, project_key
 from felan_tui.composer.history import History, HistoryFile
-from felan_tui.text.cells import cut, pad
-from felan_tui.text.widgets import Line, line_content, set_titles
+from felan_tui.composer.lists import CommandLines, SearchLines
+from felan_tui.composer.search import HistorySearch
+from felan_tui.text.widgets import Line, set_titles
 
 EnterVerb = Literal["send", "steer", "follow_up"]
 
-_HINT = "/ commands · @ files · ! shell"
+_SURELY_FITS = 60_000
+"""Characters, of at most four bytes each, that a message always takes."""
+_HINT = "/ commands · ! shell"
 PLACEHOLDER = f"type a message · {_HINT}"
 TITLES: dict[EnterVerb, str] = {
     "send": "",
@@ -33,36 +34,6 @@ TITLES: dict[EnterVerb, str] = {
     "follow_up": "Enter queues a follow-up",
 }
 SHELL_TITLE = "shell · Enter runs it as a process of this session"
-
-
-class CommandLines(Widget):
-    """The commands that fit what is typed; not there while none does."""
-
-    DEFAULT_CSS = """
-    CommandLines { height: auto; width: 1fr; display: none; padding: 0 1; background: $surface; }
-    CommandLines.-open { display: block; }
-    """
-
-    def __init__(self, completion: Completion) -> None:
-        super().__init__()
-        self._completion = completion
-
-    def show(self) -> None:
-        """Draw the completion as it is now."""
-        self.set_class(self._completion.open, "-open")
-        self.refresh(layout=True)
-
-    def render(self) -> Content:
-        found, cells = self._completion.found, self.content_size.width or 80
-        rows: list[Content] = []
-        for index in self._completion.window():
-            command, marked = found[index], index == self._completion.marked
-            name = pad(f"{'›' if marked else ' '} /{command.name}", min(28, cells))
-            about = cut(command.about, max(0, cells - 30))
-            rows.append(
-                line_content((name, "bold $text-accent" if marked else "$text"), "  ", (about, "$text-muted"))
-            )
-        return Content("\n").join(rows)
 
 
 class Composer(Vertical):
@@ -115,6 +86,13 @@ class Composer(Vertical):
     class DraftChanged(Message):
         """What is written changed."""
 
+    class NotTaken(Message):
+        """What is written stays in the composer: `problem` says why."""
+
+        def __init__(self, problem: str) -> None:
+            super().__init__()
+            self.problem = problem
+
     class KeepFailed(Message):
         """History or draft cannot be kept on disk (told once); the composer works on."""
 
@@ -130,6 +108,8 @@ class Composer(Vertical):
         self._data = data
         self._completion = Completion()
         self._lines = CommandLines(self._completion)
+        self._search: HistorySearch | None = None
+        self._search_lines = SearchLines()
         self._sign = Line("›", classes="composer--sign")
         self.area = ComposerArea(self, when=when)
         self.history = History()
@@ -145,6 +125,7 @@ class Composer(Vertical):
 
     def compose(self) -> ComposeResult:
         yield self._lines
+        yield self._search_lines
         with Horizontal():
             yield self._sign
             yield self.area
@@ -201,6 +182,9 @@ class Composer(Vertical):
 
         False when there was nothing.
         """
+        if self.searching:
+            self.stop_searching()
+            return True
         draft = self.take_draft()
         self._remember(draft)
         return bool(draft)
@@ -259,6 +243,8 @@ class Composer(Vertical):
         if draft.text.startswith("!"):
             self._send_shell(draft)
             return
+        if not self._fits(draft):
+            return
         self._leave(draft)
         self.post_message(self.Submitted(draft.expanded, self._verb, draft))
 
@@ -267,15 +253,32 @@ class Composer(Vertical):
         draft = self.area.draft
         if draft.text.startswith("!"):
             self._send_shell(draft)
-        elif draft.text.strip():
+        elif draft.text.strip() and self._fits(draft):
             self._leave(draft)
             self.post_message(self.FollowUp(draft.expanded, draft))
 
     def _send_shell(self, draft: Draft) -> None:
         text = draft.expanded
-        if command := text[1:].strip():
+        if (command := text[1:].strip()) and self._fits(draft):
             self._leave(draft)
             self.post_message(self.ShellSubmitted(command, text, draft))
+
+    def _fits(self, draft: Draft) -> bool:
+        """Whether a message may be so long; it stays in the composer where it is longer."""
+        text = draft.expanded
+        if len(text) <= _SURELY_FITS:
+            return True
+        from felan_core.protocol.base import LIMITS
+
+        size = len(text.encode("utf-8", "replace"))
+        if size <= LIMITS.text_bytes:
+            return True
+        most = LIMITS.text_bytes // 1024
+        problem = (
+            f"Not sent: {size / 1024:,.0f} KB, and a message takes {most} KB. Save it as a file, or cut it."
+        )
+        self.post_message(self.NotTaken(problem))
+        return False
 
     def _leave(self, draft: Draft) -> None:
         self._sent = (draft.expanded, draft)
@@ -308,6 +311,63 @@ class Composer(Vertical):
         """Close the list."""
         self._completion.close()
         self._lines.show()
+
+    @property
+    def searching(self) -> bool:
+        """Whether the keys go to the search in the history."""
+        return self._search is not None
+
+    def search(self) -> None:
+        """Open the search in the history; what is written stays as it is."""
+        self.stop_choosing()
+        self._search = HistorySearch(self.history.entries)
+        self._search_lines.show(self._search)
+
+    def stop_searching(self) -> None:
+        """Close the search."""
+        self._search = None
+        self._search_lines.show(None)
+
+    def search_key(self, event: events.Key) -> None:
+        """A key while the search is open."""
+        search = self._search
+        if search is None:
+            return
+        match event.key:
+            case "enter" | "tab" | "right":
+                choice = search.choice
+                self.stop_searching()
+                if choice is not None:
+                    self.set_draft(choice)
+                return
+            case "escape" | "ctrl+g" | "ctrl+c":
+                self.stop_searching()
+                return
+            case "ctrl+r" | "up" | "ctrl+p":
+                search.move(1)
+            case "ctrl+s" | "down" | "ctrl+n":
+                search.move(-1)
+            case "backspace" | "ctrl+h":
+                search.delete()
+            case _ if event.is_printable and event.character:
+                search.type(event.character)
+            case _:
+                return
+        self._search_lines.show(search)
+
+    def edit(self) -> None:
+        """Open what is written in the person's own editor."""
+        self._spawn(self._edit())
+
+    async def _edit(self) -> None:
+        from felan_tui.composer.editor import EditorError, edit
+
+        try:
+            edited = await edit(self.app, self.area.draft.expanded)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] untyped in Textual
+        except EditorError as error:
+            self.post_message(self.NotTaken(str(error)))
+        else:
+            self.set_draft(edited)
 
     @on(ComposerArea.Changed)
     def _changed(self, event: ComposerArea.Changed) -> None:

@@ -115,6 +115,13 @@ class TerminalDriver(LinuxDriver):
             return bool(termios.tcgetattr(self.fileno)[3] & termios.ICANON)
         return False
 
+    def write(self, data: str) -> None:
+        """Write to the terminal. While another program has it (an editor) nothing is written: the frame
+        after it is a whole one.
+        """
+        if self._writer_thread is not None:
+            super().write(data)
+
     # --- input ---
 
     def _run_input_thread(self) -> None:

@@ -110,6 +110,10 @@ class SafeTextArea(TextArea):
             disabled=disabled,
         )
 
+    def on_resize(self) -> None:
+        """Draw the text anew: Textual wraps it anew, and repaints only where its height changed too."""
+        self.refresh()
+
     def show_placeholder(self, text: str) -> None:
         """Another hint for the empty field."""
         self.placeholder = content(text)

@@ -63,6 +63,13 @@ class Writing(App[None]):
     def on_composer_keep_failed(self, event: Composer.KeepFailed) -> None:
         self.said.append(event)
 
+    def on_composer_not_taken(self, event: Composer.NotTaken) -> None:
+        self.said.append(event)
+
+    @property
+    def problems(self) -> list[str]:
+        return [event.problem for event in self.said if isinstance(event, Composer.NotTaken)]
+
     def heard(self) -> list[tuple[str, str]]:
         """What was said, as (kind, text)."""
         return [(type(m).__name__, getattr(m, "command", getattr(m, "text", ""))) for m in self.said]

@@ -12,7 +12,7 @@ async def test_a_message_is_typed_over_two_lines_and_sent(size: tuple[int, int])
     app = Writing()
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
-        assert "› type a message · / commands · @ files · ! shell" in shown(app)
+        assert "› type a message · / commands · ! shell" in shown(app)
         await write(pilot, "fix", "ctrl+j", "it", "shift+enter", "now")
         await pilot.pause()
         assert [row.strip() for row in shown(app).splitlines()[-3:]] == ["› fix", "it", "now"]

@@ -46,19 +46,33 @@ async def test_fast_typing_is_typing() -> None:
         assert app.heard() == [("Submitted", "run all the tests")]
 
 
-async def test_a_megabyte_is_pasted_folded_and_sent_whole() -> None:
+async def test_a_large_paste_is_folded_and_sent_whole() -> None:
     app = Writing()
-    text = "".join(f"line {number} 가나다\n" for number in range(80_000))
-    assert len(text) > 1_000_000
+    text = "".join(f"line {number} 가나다\n" for number in range(9_000))
     async with app.run_test() as pilot:
         paste(app, text)
         await pilot.press(*"see")
         await pilot.pause()
-        assert "[pasted 80000 lines #1]see" in shown(app)
+        assert "[pasted 9000 lines #1]see" in shown(app)
         await pilot.pause(0.13)
         await pilot.press("enter")
         await pilot.pause()
         assert app.heard() == [("Submitted", text + "see")]
+
+
+@pytest.mark.parametrize("key", ["enter", "ctrl+t"])
+async def test_a_message_that_is_too_long_stays_with_its_size(key: str) -> None:
+    app = Writing()
+    text = "가" * 100_000
+    async with app.run_test() as pilot:
+        paste(app, text)
+        await pilot.pause(0.13)
+        await pilot.press(key)
+        await pilot.pause()
+        assert app.composer.text == text
+        [(kind, _)] = app.heard()
+        assert kind == "NotTaken"
+        assert app.problems == ["Not sent: 293 KB, and a message takes 256 KB. Save it as a file, or cut it."]
 
 
 @pytest.mark.parametrize(
