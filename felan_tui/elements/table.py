@@ -22,6 +22,20 @@ Align = Literal["left", "right", "center"]
 
 
 @dataclass(frozen=True)
+class Sorting:
+    """The column by which a view is sorted, and whether its greatest value comes first."""
+
+    column: str
+    reverse: bool = False
+
+    def next_of(self, column: str) -> "Sorting | None":
+        """The sorting after a click on ``column``: ascending, descending, the host's own order."""
+        if column != self.column:
+            return Sorting(column)
+        return None if self.reverse else Sorting(column, reverse=True)
+
+
+@dataclass(frozen=True)
 class Table:
     """A header and rows of equal width, and how wide each column came out: 0 when it did not fit."""
 
@@ -47,6 +61,18 @@ def cell(column: Column, item: ViewItem, zone: tzinfo | None = None) -> str:
     if isinstance(value, str):
         return safe_line(value, mark="⏎")
     return safe_line(str(value), mark="⏎")
+
+
+def column_label(column: Column) -> str:
+    """The heading of a column."""
+    return safe_line(column.label).strip() or safe_line(column.id)
+
+
+def mark_of(column: Column, sorting: Sorting | None) -> str:
+    """`↑` or `↓` behind the heading of the sorted column."""
+    if sorting is None or sorting.column != column.id:
+        return ""
+    return "↓" if sorting.reverse else "↑"
 
 
 def _align(column: Column) -> Align:
@@ -83,10 +109,14 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def lay_out(
-    columns: Sequence[Column], items: Sequence[ViewItem], width: int, zone: tzinfo | None = None
+    columns: Sequence[Column],
+    items: Sequence[ViewItem],
+    width: int,
+    zone: tzinfo | None = None,
+    sorting: Sorting | None = None,
 ) -> Table:
-    """The items as a table of at most `width` cells."""
-    labels = [safe_line(column.label).strip() or safe_line(column.id) for column in columns]
+    """The items as a table of at most `width` cells; the header marks the sorted column."""
+    labels = [column_label(column) + mark_of(column, sorting) for column in columns]
     texts = [[cell(column, item, zone) for column in columns] for item in items]
     most = max(width, WIDEST)
     wanted = [
@@ -104,6 +134,32 @@ def lay_out(
         return pad((" " * GAP).join(shown), width)
 
     return Table(line(labels), tuple(line(row) for row in texts), tuple(widths))
+
+
+def ordered(items: Sequence[ViewItem], sorting: Sorting | None) -> list[ViewItem]:
+    """The items in their order; those without a value come last, and equal ones keep the host's order."""
+    if sorting is None:
+        return list(items)
+    there = [item for item in items if item.fields.get(sorting.column) is not None]
+    absent = [item for item in items if item.fields.get(sorting.column) is None]
+
+    def key(item: ViewItem) -> Any:
+        value: Any = item.fields[sorting.column]
+        return value.casefold() if isinstance(value, str) else value
+
+    return [*sorted(there, key=key, reverse=sorting.reverse), *absent]
+
+
+def column_at(widths: Sequence[int], cell: int) -> int | None:
+    """The index of the column whose header is at this cell; None between two columns and behind the last."""
+    start = 0
+    for index, width in enumerate(widths):
+        if not width:
+            continue
+        if start <= cell < start + width:
+            return index
+        start += width + GAP
+    return None
 
 
 def list_rows(view: ViewElement, width: int, zone: tzinfo | None = None) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from datetime import tzinfo
 
+from msgspec.structs import replace
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -13,7 +14,16 @@ from textual.strip import Strip
 
 from felan_core.protocol.base import given
 from felan_core.protocol.elements import ViewElement, ViewItem
-from felan_tui.elements.table import lay_out, list_rows, page_words
+from felan_tui.elements.table import (
+    Sorting,
+    column_at,
+    column_label,
+    lay_out,
+    list_rows,
+    mark_of,
+    ordered,
+    page_words,
+)
 from felan_tui.text.cells import cut, pad
 from felan_tui.text.safe import safe_line
 
@@ -41,6 +51,7 @@ class ViewPanel(ScrollView, can_focus=True):
         Binding("home", "jump(0)", "First row", show=False),
         Binding("end", "jump(-1)", "Last row", show=False),
         Binding("enter", "choose", "Choose the row", show=False),
+        Binding("s", "sort", "Sort by the next column", show=False),
     ]
 
     class RowChosen(Message):
@@ -56,23 +67,40 @@ class ViewPanel(ScrollView, can_focus=True):
         self.element = element
         self.cursor: int | None = None
         """Index of the row under the cursor; None until somebody moved there."""
+        self.sorting: Sorting | None = None
+        self._items = ordered(element.items, None)
         self._zone = zone
         self._made: tuple[int, tuple[str, ...], str] | None = None
+        self._widths: tuple[int, ...] = ()
 
     def show(self, element: ViewElement) -> None:
         """The element as it is now. The cursor stays on its item where that is still there."""
-        here = self.current
-        self.element = element
-        self._made = None
-        ids = [item.id for item in element.items]
-        self.cursor = ids.index(here.id) if here is not None and here.id in ids else None
+        if self.sorting is not None and all(one.id != self.sorting.column for one in element.columns):
+            self.sorting = None
+        self._arrange(element)
         self._resize()
         self.refresh(layout=True)
+
+    def _arrange(self, element: ViewElement) -> None:
+        here = self.current
+        self.element = element
+        self._items = ordered(element.items, self.sorting)
+        self._made = None
+        ids = [item.id for item in self._items]
+        self.cursor = ids.index(here.id) if here is not None and here.id in ids else None
+
+    def sort(self, sorting: Sorting | None) -> None:
+        """Sort the rows of this page; None for the host's own order. The cursor stays on its item."""
+        self.sorting = sorting
+        self._arrange(self.element)
+        if self.cursor is not None:
+            self._go(self.cursor)
+        self.refresh()
 
     @property
     def current(self) -> ViewItem | None:
         """The item under the cursor."""
-        items = self.element.items
+        items = self._items
         return items[self.cursor] if self.cursor is not None and self.cursor < len(items) else None
 
     # --- layout ---
@@ -86,10 +114,11 @@ class ViewPanel(ScrollView, can_focus=True):
         if self._made is None or self._made[0] != width:
             room = max(1, width - 1)
             if self.element.layout == "table":
-                table = lay_out(self.element.columns, self.element.items, room, self._zone)
-                rows, header = table.rows, table.header
+                table = lay_out(self.element.columns, self._items, room, self._zone, self.sorting)
+                rows, header, self._widths = table.rows, table.header, table.widths
             else:
-                rows, header = list_rows(self.element, room, self._zone), ""
+                listed = replace(self.element, items=self._items)
+                rows, header = list_rows(listed, room, self._zone), ""
             self._made = (width, rows, header)
         return self._made[1], self._made[2]
 
@@ -125,7 +154,7 @@ class ViewPanel(ScrollView, can_focus=True):
             text, name = lead[y]
             return self._strip(text, width, base + self.get_component_rich_style(name, partial=True))
         if y == height - 1:
-            page = page_words(self.element.page, len(self.element.items))
+            page = page_words(self.element.page, len(self.element.items)) + self._sorting_words
             return self._strip(page, width, base + self.get_component_rich_style("view--page", partial=True))
         index = y - len(lead) + self.scroll_offset.y
         if not rows and y == len(lead):
@@ -142,6 +171,16 @@ class ViewPanel(ScrollView, can_focus=True):
     def _strip(text: str, width: int, style: Style) -> Strip:
         return Strip([Segment(pad(cut(text, width), width), style)], width)
 
+    @property
+    def _sorting_words(self) -> str:
+        """The sorting beside the page: a list has no header that could show it."""
+        column = next(
+            (one for one in self.element.columns if self.sorting and one.id == self.sorting.column), None
+        )
+        if column is None:
+            return " · s sorts" if len(self._items) > 1 else ""
+        return f" · by {column_label(column)} {mark_of(column, self.sorting)} · s next"
+
     # --- keys and mouse ---
 
     def _go(self, index: int) -> None:
@@ -157,7 +196,7 @@ class ViewPanel(ScrollView, can_focus=True):
         self.refresh()
 
     def action_move(self, step: int) -> None:
-        start = -1 if step > 0 else len(self.element.items)
+        start = -1 if step > 0 else len(self._items)
         self._go((self.cursor if self.cursor is not None else start) + step)
 
     def action_page(self, direction: int) -> None:
@@ -172,9 +211,31 @@ class ViewPanel(ScrollView, can_focus=True):
         if self.current is not None:
             self.post_message(self.RowChosen(self.element.id, self.current))
 
+    def action_sort(self) -> None:
+        """Each column in turn, ascending and descending, then the host's own order."""
+        columns = [column.id for column in self.element.columns]
+        now = self.sorting
+        if now is None:
+            self.sort(Sorting(columns[0]) if columns else None)
+        elif not now.reverse:
+            self.sort(Sorting(now.column, reverse=True))
+        else:
+            after = columns[columns.index(now.column) + 1 :]
+            self.sort(Sorting(after[0]) if after else None)
+
+    def _sort_by_header(self, cell: int) -> None:
+        index = column_at(self._widths, cell)
+        if index is not None:
+            column = self.element.columns[index].id
+            self.sort(self.sorting.next_of(column) if self.sorting else Sorting(column))
+
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)
         if offset is None:
+            return
+        if self.element.layout == "table" and offset.y == self._above - 1:
+            event.stop()
+            self._sort_by_header(offset.x - 1)
             return
         index = offset.y - self._above + self.scroll_offset.y
         inside = self._above <= offset.y < self.scrollable_content_region.height - 1

@@ -48,7 +48,7 @@ def _on_ours(style: Style) -> Style:
     return style.without_color + Style.from_color(color, behind)
 
 
-class OutputView(DrawnLines, can_focus=True):
+class OutputView(DrawnLines, can_focus=True, inherit_bindings=False):
     """Shows an `OutputLog`; `show` gives it another, `grew` tells it of more. Posts `FollowChanged`.
 
     Above the lines stands what `head` says of the log's beginning (nothing for ""), below them the `tail`.
@@ -66,8 +66,6 @@ class OutputView(DrawnLines, can_focus=True):
     BINDINGS = [
         Binding("end", "follow", "Follow the end", show=False),
         Binding("home", "scroll_home", "To the beginning", show=False),
-        Binding("up,k", "scroll_up", "Scroll up", show=False),
-        Binding("down,j", "scroll_down", "Scroll down", show=False),
         Binding("pageup", "page_up", "Page up", show=False),
         Binding("pagedown", "page_down", "Page down", show=False),
     ]

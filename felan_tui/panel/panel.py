@@ -39,13 +39,10 @@ LIST_MOST = 4
 SAID_MS = 15_000
 """How long what came of a stop is said in place of the keys."""
 
-KEYS = (
-    "x stop · i interrupt · n p other process · Esc back · not yet: stdin, cursor motion",
-    "x stop · i int · n p other · Esc back · not yet: stdin, cursor motion",
-    "x stop · i int · n p other · Esc back · not yet: stdin, cursor",
-    "x stop · i int · n p · Esc · not yet: stdin, cursor",
-)
-NOTHING = "No process has run in this session. `! command` in the composer starts one."
+RUNNING_KEYS = ("x stop", "i interrupt")
+OTHER_KEY = "↑↓ process"
+BACK_KEY = "Esc back"
+NOTHING = "No process has run yet. Type ! and a command to start one."
 HELD = "output waits while you read"
 
 
@@ -113,8 +110,8 @@ class ProcessPanel(Container):
     BINDINGS = [
         Binding("x", "stop", "Stop", show=False),
         Binding("i", "interrupt", "Interrupt", show=False),
-        Binding("n", "other(1)", "Next process", show=False),
-        Binding("p", "other(-1)", "Previous process", show=False),
+        Binding("down,j,n", "other(1)", "Next process", show=False),
+        Binding("up,k,p", "other(-1)", "Previous process", show=False),
         Binding("end", "follow", "Follow the end", show=False),
         Binding("home", "to_beginning", "To the beginning", show=False),
         Binding("pageup", "page_up", "Page up", show=False),
@@ -300,9 +297,17 @@ class ProcessPanel(Container):
             self._said = None
             right = self._follow_words()
             room = width - cell_len(right) - (2 if right else 0)
-            keys = next((one for one in KEYS if cell_len(one) <= room), cut(KEYS[-1], room))
+            keys = cut(" · ".join(self._keys()), room)
             gap = " " * max(0, width - cell_len(keys) - cell_len(right))
             self._line.show(keys, gap, (right, "$text-accent"))
+
+    def _keys(self) -> list[str]:
+        """The keys that do something now: nothing stops an ended process."""
+        row = self._list.row(self._list.chosen)
+        keys: list[str] = list(RUNNING_KEYS) if row is not None and row.state == "running" else []
+        if len(self._list.rows) > 1:
+            keys.append(OTHER_KEY)
+        return [*keys, BACK_KEY]
 
     def _show_line(self, text: str, style: str, width: int) -> None:
         self._line.show((cut(text, width), style))
@@ -348,8 +353,11 @@ class ProcessPanel(Container):
         self.post_message(self.StopRequested(process_id, signal))
 
     def action_other(self, by: int) -> None:
-        """Chooses another process."""
-        self._list.action_choose(by)
+        """Chooses another process; the only one is scrolled instead."""
+        if len(self._list.rows) > 1:
+            self._list.action_choose(by)
+        else:
+            self._output.scroll_relative(y=by)
 
     def action_follow(self) -> None:
         """Goes to the end of the output and follows it."""

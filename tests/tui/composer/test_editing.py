@@ -51,7 +51,7 @@ async def test_a_cut_word_is_put_back_where_the_cursor_is() -> None:
         await pilot.pause()
         assert app.composer.text == "the test"
         await pilot.press("ctrl+u", "ctrl+y")
-        assert app.composer.text == "the test"
+        assert app.composer.text == "the testfix "
 
 
 def test_kills_in_a_row_add_up_in_the_order_of_the_text() -> None:

@@ -190,6 +190,23 @@ async def test_the_cursor_stays_on_its_row_when_the_rows_change() -> None:
         assert panel.cursor is None
 
 
+async def test_a_view_is_sorted_by_key_and_by_a_click_on_a_heading_and_the_cursor_stays_on_its_row() -> None:
+    app, _ = gallery("view")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await app.side.show([view(3)])
+        panel = app.query_one(ViewPanel)
+        panel.focus()
+        await pilot.press("down", "s", "s")
+        await until(pilot, lambda: "by Name ↓" in text(app))
+        rows = [one for one in lines(app) if "row " in one]
+        assert [one.split()[1] for one in rows] == ["2", "1", "0"] and "›row 0" in rows[2]
+        heading = next(y for y, one in enumerate(lines(app)) if "Name↓" in one)
+        await pilot.click(offset=(lines(app)[heading].index("Name"), heading))
+        await until(pilot, lambda: "Name↓" not in text(app))
+        assert "›row 0" in next(one for one in lines(app) if "row " in one)
+        assert panel.sorting is None
+
+
 async def test_an_empty_view_says_so() -> None:
     app, _ = gallery("view")
     async with app.run_test() as pilot:

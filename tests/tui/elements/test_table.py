@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from felan_core.protocol.elements import ViewElement
-from felan_tui.elements.table import lay_out, list_rows, page_words
+from felan_tui.elements.table import Sorting, column_at, lay_out, list_rows, ordered, page_words
 from felan_tui.gallery_samples import COLUMNS, ROWS
 from felan_tui.text.cells import cell_len
 from tests.tui.text.hostile import ALL, FORBIDDEN
@@ -95,3 +95,40 @@ def test_rows_have_the_width_that_was_asked_for(rows: list[list[str]], width: in
 )
 def test_the_page_says_which_part_this_is(page: dict[str, Any], shown: int, words: str) -> None:
     assert page_words(view([], page=page).page, shown) == words
+
+
+MIXED = [{"a": "b", "n": 2}, {"a": "A", "n": 10}, {"a": "c"}, {"a": "a", "n": 2}]
+PAIR = [{"id": "a", "label": "A", "type": "string"}, {"id": "n", "label": "N", "type": "number"}]
+
+
+@pytest.mark.parametrize(
+    ("sorting", "expected"),
+    [
+        (None, ["b", "A", "c", "a"]),
+        (Sorting("a"), ["A", "a", "b", "c"]),
+        (Sorting("n"), ["b", "a", "A", "c"]),
+        (Sorting("n", reverse=True), ["A", "b", "a", "c"]),
+    ],
+)
+def test_rows_are_sorted_and_those_without_a_value_come_last(
+    sorting: Sorting | None, expected: list[str]
+) -> None:
+    assert [item.fields["a"] for item in ordered(view(MIXED, PAIR).items, sorting)] == expected
+
+
+def test_a_click_on_a_heading_sorts_up_then_down_then_as_the_host_has_it() -> None:
+    first = Sorting("a")
+    second = first.next_of("a")
+    assert second == Sorting("a", reverse=True)
+    assert second.next_of("a") is None
+    assert second.next_of("n") == Sorting("n")
+
+
+def test_the_heading_of_the_sorted_column_is_marked_and_its_cells_are_known() -> None:
+    one = view(MIXED, PAIR)
+    table = lay_out(one.columns, one.items, 40, sorting=Sorting("n", reverse=True))
+    assert "N↓" in table.header and "A↓" not in table.header
+    start = table.header.index("N↓")
+    assert column_at(table.widths, 0) == 0
+    assert column_at(table.widths, start) == 1
+    assert column_at(table.widths, 39) is None

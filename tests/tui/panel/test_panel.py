@@ -53,15 +53,18 @@ async def test_the_list_says_how_each_process_stands_and_the_newest_running_one_
         assert "✗ make all" in listed[0] and "exit 2 · 12 s  2.4 MiB" in listed[0]
         assert "⊘ sleep 9" in listed[1] and "SIGTERM · 12 s" in listed[1]
         assert "▌ ● the tests" in listed[2] and "running 1 min 05 s" in listed[2]
-        assert "not yet: stdin, cursor" in line(app)
-        assert "x stop" in line(app)
-        assert "…" not in line(app)
+        assert line(app) == "x stop · i interrupt · ↑↓ process · Esc back"
+        await pilot.press("k")
+        assert app.panel.selected == "b"
+        assert line(app) == "↑↓ process · Esc back"
+        await pilot.press("up", "down", "j")
+        assert app.panel.selected == "c"
 
 
 async def test_without_a_process_the_panel_says_how_to_start_one() -> None:
     app = PanelApp(Source())
     async with app.run_test(size=(80, 24)) as pilot:
-        await until(pilot, lambda: "`! command` in the composer" in text(app))
+        await until(pilot, lambda: "Type ! and a command to start one" in text(app))
         await pilot.press("x", "i", "n", "up", "end")
         assert told(app) == []
 
@@ -146,7 +149,7 @@ async def test_a_stop_takes_the_key_twice() -> None:
         await pilot.pause()
         assert line(app) == "sleep 100: ended by SIGKILL after 12 s"
         clock.at += 20_000
-        await until(pilot, lambda: "x stop" in line(app), turns=300)
+        await until(pilot, lambda: line(app) == "Esc back", turns=300)
 
 
 async def test_a_stop_asks_anew_when_the_question_was_left_standing_or_was_for_another() -> None:
