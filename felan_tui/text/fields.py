@@ -109,6 +109,8 @@ class SafeTextArea(TextArea):
             classes=classes,
             disabled=disabled,
         )
+        # A blinking cursor wakes an idle screen, and its terminal, twice a second.
+        self.cursor_blink = False
 
     def on_resize(self) -> None:
         """Draw the text anew: Textual wraps it anew, and repaints only where its height changed too."""

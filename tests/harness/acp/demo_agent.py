@@ -91,8 +91,8 @@ class DemoAgent:
     async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> s.PromptResponse:
         if session_id not in self.sessions:
             raise acp.RequestError.resource_not_found(session_id)
-        # What the person said stands last; before it may stand what the client has to say.
-        words = [block.text for block in prompt if isinstance(block, s.TextContentBlock)][-1]
+        # The person's words come first; what the client adds for the agent is a block behind them.
+        words = next(block.text for block in prompt if isinstance(block, s.TextContentBlock))
         history = self.sessions[session_id]["history"]
         history.append(["user", words])
         stop = self.cancelled[session_id] = asyncio.Event()
