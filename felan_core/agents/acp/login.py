@@ -26,9 +26,11 @@ def ways(methods: list[JsonObject], command: str, data: Json = None) -> str:
         lines += [f"  {label(line)}" for line in _how(way, command)]
     if names := _names(told.get("envVars")):
         lines.append(f"- Set {names} before Felan starts.")
-    if not lines:
-        lines.append("- It names no way to log in; its own program or its documentation has one.")
-    return "\n".join(["Ways to log in:", *lines, "Then send the message again."])
+    if lines:
+        lines.insert(0, "Ways to log in:")
+    else:
+        lines.append("The agent names no way to log in: use its own login command, or read its documentation.")
+    return "\n".join([*lines, "Then send the message again."])
 
 
 def _how(way: JsonObject, command: str) -> list[str]:

@@ -20,7 +20,7 @@ from felan_core.protocol.base import Json, JsonObject
 LINE_BYTES = 64 * 1024 * 1024
 """A longer line is skipped: nothing that a person reads is this long."""
 CHUNK_BYTES = 256 * 1024
-THREAD_BYTES = 256 * 1024
+THREAD_BYTES = 64 * 1024
 """A longer line is decoded in a thread, so that the loop runs meanwhile."""
 MAX_ANSWERING = 64
 """Requests of the peer that wait for their answers; further ones are refused."""
@@ -218,7 +218,7 @@ class Connection:
                 self._cancel_answering(_request_id(params.get("requestId")))
             else:
                 await self._handler.notified(method, params, len(line))
-        elif "id" in message:
+        elif "id" in message and (message["id"] is None or _request_id(message["id"]) is not None):
             self._settle(message)
             # Who waited for the answer goes on before the next message: what follows a turn is not in it.
             await asyncio.sleep(0)

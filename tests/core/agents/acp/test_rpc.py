@@ -226,6 +226,7 @@ async def test_true_is_no_id_of_an_answer(wire: Wire) -> None:
     assert (await wire.heard())["id"] == 1
     wire.say({"id": True, "result": "no"}, {"id": 1, "result": "one"})
     assert await asked == "one"
+    assert list(wire.connection.garbage_lines) == ['{"id": true, "result": "no"}']
 
 
 async def test_questions_past_the_bound_are_refused_and_those_before_it_are_answered(wire: Wire) -> None:
