@@ -104,6 +104,8 @@ class InteractionCard(Widget, can_focus=True):
         self.interaction = interaction
         self.around = around or Surroundings()
         self.guard = Guard(self.around.clock)
+        self.leave: Callable[[], None] = lambda: None
+        """Gives the focus on at once, when it is in the card; set by the stack."""
         self._given_draft: Draft = draft or {}
         self._inside = False
         self._seen = False
@@ -238,15 +240,36 @@ class InteractionCard(Widget, can_focus=True):
         return admitted
 
     async def _on_key(self, event: events.Key) -> None:
+        if self.folded and self._sending:
+            self._pass_on(event)
+            return
         if not self.admits(event):
             event.stop()
             event.prevent_default()
             return
-        if self.folded or not self.has_focus:
+        if not self.has_focus:
+            return
+        if self.folded:
+            bound = self.screen.active_bindings.get(event.key)
+            if bound is not None and bound.node is self and bound.binding.action == "ask_again":
+                # Here and not by its binding, which runs when the keys behind it have been here already.
+                event.stop()
+                event.prevent_default()
+                self.action_ask_again()
             return
         if self.press(event):
             event.stop()
             event.prevent_default()
+
+    def _pass_on(self, event: events.Key) -> None:
+        """A key behind the one that asked again: it was on its way here before the focus had moved on."""
+        focused = self.screen.focused
+        if focused is not None and self not in focused.ancestors_with_self:
+            event.stop()
+            event.prevent_default()
+            key = events.Key(event.key, event.character)
+            key._set_forwarded()  # pyright: ignore[reportPrivateUsage] the app took it as input once already
+            focused.post_message(key)
 
     def _on_paste(self, event: events.Paste) -> None:
         self.guard.pasted()
@@ -401,6 +424,7 @@ class InteractionCard(Widget, can_focus=True):
             self._sending = True
             self._problem = ""
             self._draw()
+            self.leave()
             self.post_message(AskAgain(self.interaction))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -1,6 +1,7 @@
 """Holds the cards of all open interactions: one is shown whole, the others are counted and named."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import ClassVar
 
 from textual import events
@@ -158,6 +159,7 @@ class CardStack(Widget, can_focus=False):
             return
         card = card_for(interaction, around=self.around, draft=self.drafts.get(interaction.id))
         card.display = False
+        card.leave = partial(self._leave_if_inside, card)
         self._cards[interaction.id] = card
         if self.is_attached:
             self.mount(card)

@@ -287,7 +287,6 @@ class SessionScreen(AppScreen):
         self._ask(
             link.send(said, verb), "Not asked", refused=lambda words: view.cards.reject(asked.id, words)
         )
-        self.query_one(Composer).focus()
 
     def on_action_chosen(self, event: "ActionChosen") -> None:
         from felan_core.protocol import UNSET

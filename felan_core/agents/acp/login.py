@@ -29,7 +29,9 @@ def ways(methods: list[JsonObject], command: str, data: Json = None) -> str:
     if lines:
         lines.insert(0, "Ways to log in:")
     else:
-        lines.append("The agent names no way to log in: use its own login command, or read its documentation.")
+        lines.append(
+            "The agent names no way to log in: use its own login command, or read its documentation."
+        )
     return "\n".join([*lines, "Then send the message again."])
 
 

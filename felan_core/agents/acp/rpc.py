@@ -7,6 +7,7 @@ own. The two directions have separate id spaces. What is no message is skipped, 
 
 import asyncio
 import contextlib
+import re
 from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
@@ -26,6 +27,10 @@ MAX_ANSWERING = 64
 """Requests of the peer that wait for their answers; further ones are refused."""
 GARBAGE_KEPT = 5
 GARBAGE_BYTES = 400
+
+_EDGE = 1024
+"""Bytes at both ends of a line that is skipped, in which its id is looked for."""
+_ID = re.compile(rb'"id"\s*:\s*(\d{1,15})\b')
 
 Answering = Coroutine[Any, Any, Json]
 RequestId = int | str | None
@@ -159,12 +164,12 @@ class Connection:
 
     async def _lines(self):
         held = bytearray()
-        skipped = 0
+        skipped, head = 0, b""
         while chunk := await self._chunk():
             start = 0
             while (end := chunk.find(b"\n", start)) >= 0:
                 if skipped:
-                    await self._skipped(skipped + end - start)
+                    await self._skipped(skipped + end - start, head, chunk[max(start, end - _EDGE) : end])
                     skipped = 0
                 elif held:
                     held += chunk[start:end]
@@ -178,14 +183,23 @@ class Connection:
             else:
                 held += chunk[start:]
                 if len(held) > LINE_BYTES:
-                    skipped = len(held)
+                    skipped, head = len(held), bytes(held[:_EDGE])
                     held.clear()
         if held.strip():
             # A last line without its end: a message that the peer did not finish before it died.
             self._spoilt(bytes(held))
 
-    async def _skipped(self, size: int) -> None:
+    async def _skipped(self, size: int, head: bytes, tail: bytes) -> None:
         self._spoilt(b"(a line of %d bytes)" % size)
+        if b'"method"' not in head + tail:
+            # Perhaps an answer: who waits for it would wait for ever.
+            for found in _ID.finditer(head + b" " + tail):
+                self._settle(
+                    {
+                        "id": int(found[1]),
+                        "error": {"message": f"an answer of {size:,} bytes, which is not read"},
+                    }
+                )
         await self._handler.dropped(f"a message of {size:,} bytes")
 
     async def _chunk(self) -> bytes:

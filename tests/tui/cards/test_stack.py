@@ -2,11 +2,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from textual import events
 from textual.app import App, ComposeResult
 from textual.widgets import Input
 
 from felan_core.protocol.interactions import Interaction, Responder
-from felan_tui.cards.card import InteractionCard
+from felan_tui.cards.card import InteractionCard, Surroundings
 from felan_tui.cards.messages import Answered, AskAgain, Left
 from felan_tui.cards.stack import LINGER, CardStack
 from felan_tui.gallery_samples import INTERACTIONS, interaction
@@ -37,6 +38,22 @@ async def test_what_is_typed_as_a_card_ends_is_not_lost() -> None:
         app.stack.focus_current()
         await until(pilot, lambda: isinstance(app.focused, InteractionCard))
         app.stack.update_interaction(resolved(asked, {"option": "no"}))
+        assert app.focused is app.field
+
+
+async def test_what_is_typed_right_behind_the_key_that_asks_again_is_not_lost() -> None:
+    clock = [0.0]
+    async with (app := Beside()).run_test() as pilot:
+        app.stack.around = Surroundings(clock=lambda: clock[0])
+        app.stack.show([INTERACTIONS["gone"][0]])
+        await pilot.pause()
+        app.stack.focus_current()
+        await until(pilot, lambda: isinstance(app.focused, InteractionCard))
+        clock[0] += 10
+        # In one go, as they come after a moment in which the machine had other things to do.
+        for key in ("r", "r", "h", "i"):
+            app.post_message(events.Key(key, key))
+        await until(pilot, lambda: app.field.value == "rhi")
         assert app.focused is app.field
 
 
@@ -143,6 +160,7 @@ async def test_a_card_whose_agent_is_gone_is_asked_again_with_one_key() -> None:
         app.stack.reject("g-1", "the agent does not start")
         await shows(pilot, "r ask again  ✗ the agent does not")
         assert told(app, Answered) == []
+        app.stack.focus_current()
         await pilot.press("escape")
         await until(pilot, lambda: not app.query(InteractionCard))
         app.stack.show(app.interactions)

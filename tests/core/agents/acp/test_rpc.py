@@ -229,6 +229,21 @@ async def test_true_is_no_id_of_an_answer(wire: Wire) -> None:
     assert list(wire.connection.garbage_lines) == ['{"id": true, "result": "no"}']
 
 
+@pytest.mark.parametrize("first", [True, False], ids=["id first", "id last"])
+async def test_an_answer_beyond_all_measure_is_an_error_and_not_awaited_for_ever(
+    wire: Wire, first: bool
+) -> None:
+    asked = asyncio.create_task(wire.connection.request("ours", {}))
+    number = json.dumps({"id": (await wire.heard())["id"]}).encode()[1:-1]
+    wire.feed(b"{" + (number + b"," if first else b"") + b'"result":"')
+    for _ in range(LINE_BYTES // (1 << 23) + 1):
+        wire.feed(b"x" * (1 << 23))
+        await asyncio.sleep(0)
+    wire.feed(b'"' + (b"" if first else b"," + number) + b"}\n")
+    with pytest.raises(RpcError, match="which is not read"):
+        await asked
+
+
 async def test_questions_past_the_bound_are_refused_and_those_before_it_are_answered(wire: Wire) -> None:
     for number in range(MAX_ANSWERING + 1):
         # The same id again is another question, and counts.
