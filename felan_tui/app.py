@@ -12,12 +12,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
 from felan_tui.appearance import SYSTEM, Appearance
+from felan_tui.bars.notices import Notices, Severity
 from felan_tui.screens.session import SessionScreen
 from felan_tui.session.crash import report
 from felan_tui.session.start import Start
@@ -48,6 +50,7 @@ PARTS: Final = (
     "pygments.lexers.python",
     "pygments.lexers.shell",
     "felan_tui.screens.help",
+    "felan_tui.screens.notices",
     "felan_tui.screens.pointer",
     "felan_tui.screens.quit",
     "felan_tui.cards.whole",
@@ -95,6 +98,8 @@ class FelanApp(App[None], inherit_bindings=False):
         self._host: asyncio.Task[OpenHost] | None = None
         self._client: HostClient | None = None
         self._refused_until = 0.0
+        self._notices = Notices()
+        self._session = SessionScreen(start, data=data, notices=self._notices)
         self.farewell = ""
         self._problem = ""
         self._command = ""
@@ -119,13 +124,34 @@ class FelanApp(App[None], inherit_bindings=False):
             text = f"{problem} Felan tries again every second; nothing is shown as done before it is stored."
             toast(self, text, "error", title="Not stored", seconds=REFUSED_SECONDS)
 
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: Severity = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """A notice, Textual's own too: on the session's hint rule, and over any other screen in front."""
+        at, now = time.time_ns() // 1_000_000, time.monotonic()
+        self._notices.add(message, severity, at=at, now=now, title=title)
+        self._session.show_notice()
+        if self.screen is not self._session:
+            super().notify(message, title=title, severity=severity, timeout=timeout, markup=False)
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            self._session.key_pressed()
+        await super().on_event(event)
+
     # --- start ---
 
     async def on_mount(self) -> None:
         self._watch_the_end()
         if self._start.kind == "ask":
             self._start = self._remembered() or self._start
-        self._session = SessionScreen(self._start, data=self._data)
+        self._session.starts(self._start)
         self.push_screen(self._session)
         if self._start.kind == "ask":
             from felan_tui.start.card import StartScreen

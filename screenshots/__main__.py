@@ -25,7 +25,7 @@ def pictures(columns: int, rows: int) -> Iterator[tuple[str, Terminal]]:
             terminal.settle()
             yield "start", terminal
             terminal.press("enter")
-            terminal.see("type a message", "embedded")
+            terminal.see("type a message", "F1 keys", "Rehearsal")
             say(terminal, "/edit")
             terminal.see("approve · write")
             terminal.settle()
@@ -35,7 +35,7 @@ def pictures(columns: int, rows: int) -> Iterator[tuple[str, Terminal]]:
             answer(terminal, "1")
             terminal.see("approve · delete")
             answer(terminal, "3")
-            terminal.see_not("Esc cancels")
+            terminal.see_not("Esc stop")
             terminal.settle(1.0)
             yield "session", terminal
             say(terminal, "/form")

@@ -34,7 +34,7 @@ def agent_words(agent: "AgentInfo | None", model: str = "", thinking: str = "") 
     if agent.state == "gone":
         return [(f"✗ {name} gone", "$text-error")]
     if agent.state == "starting":
-        return [(name, "$text"), ("starting…", "$text-warning")]
+        return [(name, "$text"), ("starting…", "$text-muted")]
     words = [(name, "$text"), *_mode_words(agent.mode or None)]
     if not agent.memory:
         words.append(("no memory of earlier turns", "$text-warning"))

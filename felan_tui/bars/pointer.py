@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # the bars are painted before anything of the contract is loa
     from felan_core.protocol.elements import Tone, ViewElement
 
 SIGNS: dict[str, tuple[str, str]] = {
-    "DIRTY": ("◆", "$text-warning"),
+    "DIRTY": ("◆", "$text-accent"),
     "CLEAN": ("●", "$text-success"),
     "CLEARED": ("○", "$text-muted"),
     "ABSENT": ("·", "$text-muted"),
@@ -30,8 +30,8 @@ TONES: "dict[Tone, str]" = {
     "muted": "$text-muted",
 }
 
-PartName = Literal["connection", "branch", "usage", "processes", "waiting"]
-DROP_ORDER: tuple[PartName, ...] = ("branch", "connection", "usage", "processes", "waiting")
+PartName = Literal["usage", "processes", "waiting", "connection"]
+DROP_ORDER: tuple[PartName, ...] = ("usage", "processes", "connection", "waiting")
 """Which part goes first where it gets narrow. What is a warning or an error goes last."""
 
 _TEXT_LEAST = 24
@@ -63,9 +63,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Parts:
-    """All that stands on the right. `connection` is a word of the app's own ("embedded")."""
+    """All that is on the right. `connection`: the app's words where it is not as it should be ("host is
+    gone").
+    """
 
-    branch: str = ""
     usage: str = ""
     usage_tone: "Tone" = "muted"
     processes: int = 0
@@ -76,12 +77,10 @@ class Parts:
     def listed(self) -> list[Part]:
         """Those that have something to say, left to right."""
         parts: list[Part] = []
-        if branch := safe_line(self.branch).strip():
-            parts.append(Part("branch", f"⎇ {cut(branch, 24)}"))
         if usage := safe_line(self.usage).strip():
             parts.append(Part("usage", cut(usage, 16), self.usage_tone))
         if self.processes:
-            parts.append(Part("processes", f"⚙ {self.processes}", "info"))
+            parts.append(Part("processes", f"{self.processes} running", "muted"))
         if self.waiting:
             parts.append(Part("waiting", f"◷ {self.waiting}", "warning"))
         if connection := safe_line(self.connection).strip():
@@ -164,13 +163,13 @@ def bar_line(facts: PointerFacts | None, parts: Parts, width: int) -> BarLine:
     right = _right(shown)
     left = pointer_pieces(facts, max(0, width - right))
     pieces: list[Piece] = [*left, " " * max(0, width - _size(left) - right)]
-    for part in shown:
-        pieces += ["  ", (part.text, TONES[part.tone])]
+    for number, part in enumerate(shown):
+        pieces += [(" · ", "$text-muted") if number else "  ", (part.text, TONES[part.tone])]
     return BarLine(pieces, tuple(dropped))
 
 
 def _right(parts: Sequence[Part]) -> int:
-    return sum(2 + cell_len(part.text) for part in parts)
+    return sum(cell_len(part.text) for part in parts) + 3 * len(parts) - 1 if parts else 0
 
 
 __all__ = [

@@ -18,7 +18,7 @@ class PointerBar(FittedLine):
     """Task pointer on the left, status parts on the right. It draws anew only when something changed."""
 
     DEFAULT_CSS = """
-    PointerBar { background: $surface; color: $text; }
+    PointerBar { background: $background; color: $text; }
     """
 
     class Opened(Message):
@@ -51,16 +51,12 @@ class PointerBar(FittedLine):
             )
         )
 
-    def show_branch(self, branch: str) -> None:
-        """The branch of the session's folder; `""` for none."""
-        self._show(replace(self._parts, branch=branch))
-
     def show_counts(self, *, processes: int, waiting: int) -> None:
         """How many processes run and how many interactions wait."""
         self._show(replace(self._parts, processes=processes, waiting=waiting))
 
     def show_connection(self, words: str, tone: "Tone" = "muted") -> None:
-        """The connection in a word or two ("embedded", "reconnecting in 3 s")."""
+        """The connection in a few words where it is not as it should be; "" otherwise."""
         self._show(replace(self._parts, connection=words, connection_tone=tone))
 
     def _show(self, parts: Parts) -> None:

@@ -20,20 +20,13 @@ from felan_tui.composer.files import Slot, claim_slot, project_key
 from felan_tui.composer.history import History, HistoryFile
 from felan_tui.composer.lists import CommandLines, SearchLines
 from felan_tui.composer.search import HistorySearch
-from felan_tui.text.widgets import Line, set_titles
+from felan_tui.text.widgets import Line
 
 EnterVerb = Literal["send", "steer", "follow_up"]
 
 _SURELY_FITS = 60_000
 """Characters, of at most four bytes each, that a message always takes."""
-_HINT = "/ commands · ! shell"
-PLACEHOLDER = f"type a message · {_HINT}"
-TITLES: dict[EnterVerb, str] = {
-    "send": "",
-    "steer": "Enter steers · Ctrl+T queues a follow-up",
-    "follow_up": "Enter queues a follow-up",
-}
-SHELL_TITLE = "shell · Enter runs it as a process of this session"
+PLACEHOLDER = "type a message · / commands · ! shell"
 
 
 class Composer(Vertical):
@@ -45,12 +38,9 @@ class Composer(Vertical):
     DEFAULT_CSS = """
     Composer {
         height: auto; width: 1fr;
-        border-top: solid $border-blurred; border-title-color: $text-muted; border-title-align: right;
-        &:focus-within { border-top: solid $accent; }
-        &.-shell { border-top: solid $warning; border-title-color: $text-warning; }
         & > Horizontal { height: auto; padding: 0 1; }
-        & .composer--sign { width: 2; color: $text-accent; }
-        &.-shell .composer--sign { color: $text-warning; }
+        & .composer--sign { width: 2; color: $text-muted; }
+        &:focus-within .composer--sign { color: $text-accent; }
     }
     """
 
@@ -211,14 +201,12 @@ class Composer(Vertical):
 
     @property
     def enter_verb(self) -> EnterVerb:
-        """What Enter does with a message; the app sets it, the composer says it."""
+        """What Enter does with a message; the app sets it, the hint rule shows it."""
         return self._verb
 
     @enter_verb.setter
     def enter_verb(self, verb: EnterVerb) -> None:
-        if verb != self._verb:
-            self._verb = verb
-            self._say()
+        self._verb = verb
 
     def set_commands(self, commands: Iterable[tuple[str, str]]) -> None:
         """The commands that `/` lists: (name, what it does)."""
@@ -229,7 +217,6 @@ class Composer(Vertical):
         shell = self.area.text.startswith("!")
         self.set_class(shell, "-shell")
         self._sign.show("$" if shell else "›")
-        set_titles(self, SHELL_TITLE if shell else TITLES[self._verb])
         self.area.show_placeholder(PLACEHOLDER)
 
     # --- what the text area says (Writer) ---
@@ -438,4 +425,4 @@ class Composer(Vertical):
             self.post_message(self.KeepFailed(unwritable(Path(error.filename or self._data or ""), error)))
 
 
-__all__ = ["PLACEHOLDER", "TITLES", "Composer", "EnterVerb"]
+__all__ = ["PLACEHOLDER", "Composer", "EnterVerb"]

@@ -1,15 +1,16 @@
 """The session screen: what a session is, shown; what a person does, asked of the host.
 
-It is there before the host is. What is sent before the session is attached waits, and is sent then.
+It is there before the host is. What is sent before the session is attached waits, and is sent then. What a
+key does in which state is in `policy.py`, what the hint rule shows of it in `hints.py`.
 """
 
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
@@ -17,10 +18,13 @@ from textual.message import Message
 
 from felan_tui.actions import bindings, command_of
 from felan_tui.bars import HeaderLine, PointerBar, QueueLines
-from felan_tui.bars.keys import KeyHint, KeyLine
-from felan_tui.composer import Composer, Draft
-from felan_tui.screens.hints import WELCOME, host_gone, key_hints
+from felan_tui.bars.hint_rule import HintRule, KeyHint
+from felan_tui.bars.notices import Notices
+from felan_tui.composer import Composer
+from felan_tui.screens import policy
+from felan_tui.screens.hints import WELCOME, Focus, Situation, host_gone, key_hints
 from felan_tui.session.app_screen import AppScreen
+from felan_tui.session.requests import NOT_YET, SessionRequests
 from felan_tui.session.start import Start
 from felan_tui.text.widgets import Line
 
@@ -34,8 +38,7 @@ if TYPE_CHECKING:
     from felan_tui.session.view import SessionView
     from felan_tui.transcript.view import TranscriptView
 
-QUIT_SECONDS = 2.0
-NOT_YET = "The session is not there yet; try again in a moment."
+NEVER = float("-inf")
 
 
 def _raise(error: Exception) -> None:
@@ -54,22 +57,24 @@ class SessionScreen(AppScreen):
     class Leaving(Message):
         """The person quits, and was asked where something would end by it."""
 
-    def __init__(self, start: Start, *, data: Path) -> None:
+    def __init__(self, start: Start, *, data: Path, notices: Notices | None = None) -> None:
         super().__init__()
         self._start = start
         self._data = data
+        self._notices = notices or Notices()
         self._view: SessionView | None = None
-        self._unsent: list[Draft] = []
+        self._requests = SessionRequests(self, lambda: self._view)
         self._lost = ""
-        self._last_interrupt = -QUIT_SECONDS
+        self._last_interrupt = NEVER
+        self._last_left = NEVER
+        self._written = (True, False)
 
     def compose(self) -> ComposeResult:
         yield HeaderLine(folder=self._start.cwd)
         with Container(id="middle"), Container(id="left"):
             yield Line(*WELCOME, id="welcome")
-            yield Line(id="new-below", one_line=True)
         yield QueueLines()
-        yield KeyLine(self._key_hints)
+        yield HintRule(self._key_hints, self._notices)
         yield Composer(cwd=self._start.cwd, data=self._data)
         yield PointerBar()
 
@@ -96,12 +101,8 @@ class SessionScreen(AppScreen):
         view.all()
         if self._lost:
             view.lost(self._lost)
-        unsent, self._unsent = self._unsent, []
-        if self._start.prompt:
-            unsent.insert(0, Draft(self._start.prompt))
-            self._start = replace(self._start, prompt=None)
-        for number, draft in enumerate(unsent):
-            self._send(draft.expanded, draft, follow_up=number > 0)
+        prompt, self._start = self._start.prompt, replace(self._start, prompt=None)
+        self._requests.send_waiting(prompt)
 
     def lay_aside(self) -> "SessionView | None":
         """From now on what is sent waits, until a session is shown again."""
@@ -123,7 +124,7 @@ class SessionScreen(AppScreen):
         self._lost = reason
         if not self.is_attached:
             return
-        self.say(host_gone(reason), "error", seconds=60)
+        self.say(host_gone(reason), "error")
         if (view := self._view) is not None:
             self._follow(lambda: view.lost(reason))
 
@@ -141,7 +142,7 @@ class SessionScreen(AppScreen):
         if self._view is not None:
             self._view.keep()
         composer = self.query_one(Composer)
-        for unsent in reversed(self._unsent):
+        for unsent in reversed(self._requests.unsent):
             composer.restore(unsent)
         composer.keep()
 
@@ -153,42 +154,90 @@ class SessionScreen(AppScreen):
     def _transcript(self) -> "SessionTranscript | None":
         return self._view.transcript if self._view is not None else None
 
-    def _key_hints(self) -> list[KeyHint]:
-        view, link = self._view, self._link
-        return key_hints(
-            asks=view is not None and view.can_answer and link is not None and link.state.run is None,
-            away=self.focused is not None and self.focused is not self.query_one(Composer).area,
-            side=view is not None and view.has_side,
-            clears=view is not None and not view.welcomes,
+    # --- the hint rule ---
+
+    @property
+    def rule(self) -> HintRule:
+        """The hint rule."""
+        return self.query_one(HintRule)
+
+    def show_notice(self) -> None:
+        """The app has another notice."""
+        if self.is_attached:
+            self.rule.show_notice()
+
+    def key_pressed(self) -> None:
+        """A key was pressed, whoever gets it."""
+        if self.is_attached:
+            self.rule.key_pressed()
+
+    @property
+    def _focus(self) -> Focus:
+        """Where the keys go."""
+        focused = self.focused
+        if focused is None or self.query_one(Composer).area is focused:
+            return "composer"
+        return self._view.focus_of(focused) if self._view is not None else "elsewhere"
+
+    @property
+    def _away(self) -> bool:
+        """Whether there is something to go back from."""
+        return self._focus != "composer" or self.has_class("-side") or self.has_class("-zoomed")
+
+    def _escape(self) -> policy.Escape:
+        link, rule = self._link, self.rule
+        return policy.escape(
+            away=self._away,
+            running=link is not None and link.state.run is not None and not self._lost,
+            stopping=rule.status.stopping,
+            held=link is not None and link.state.queue.held and bool(link.state.queue.items),
+            since_left=time.monotonic() - self._last_left,
         )
 
-    def _ask(
-        self,
-        work: "Awaitable[object]",
-        problem: str,
-        *,
-        refused: "Callable[[str], object] | None" = None,
-    ) -> None:
-        """Ask something of the host beside the screen. ``refused`` gets the words when it is not done; they
-        are said in a notice otherwise, and so is a fault of our own.
-        """
+    def _key_hints(self) -> Sequence[KeyHint]:
+        composer, focus = self.query_one(Composer), self._focus
+        now = Situation(
+            focus=focus,
+            escape=self._escape(),
+            verb=composer.enter_verb,
+            written=not composer.is_empty,
+            shell=composer.area.text.startswith("!"),
+        )
+        if (view := self._view) is not None:
+            now = view.situation(now)
+        return key_hints(now)
 
-        async def run() -> None:
-            from felan_tui.session.link import Refusal, words
+    def _focus_moved(self) -> None:
+        rule = self.rule
+        rule.typing = self._focus == "composer"
+        rule.update_line()
 
-            try:
-                await work
-            except Refusal as error:
-                if refused is not None:
-                    refused(words(error))
-                else:
-                    self.say(f"{problem}: {words(error)}", "error")
+    def on_descendant_focus(self) -> None:
+        self._focus_moved()
 
-        self._spawn(run())
+    def on_descendant_blur(self) -> None:
+        self._focus_moved()
 
-    def _spawn(self, work: "Coroutine[Any, Any, None]") -> None:
-        """Beside the screen. A fault of ours in it ends the app with a report, which keeps the draft."""
-        self.run_worker(work)
+    @on(Composer.DraftChanged)
+    def _on_draft_changed(self) -> None:
+        composer = self.query_one(Composer)
+        kind = (composer.is_empty, composer.area.text.startswith("!"))
+        if kind != self._written:
+            self._written = kind
+            self.rule.update_line()
+
+    def on_hint_rule_pressed(self, event: HintRule.Pressed) -> None:
+        """A click on a key of the rule is that key."""
+        self.home.simulate_key(event.key)
+
+    def on_hint_rule_opened(self) -> None:
+        self.action_notices()
+
+    def _back_to_the_composer(self) -> None:
+        """A card or a pane was left by Esc: another Esc is not to stop the turn by accident."""
+        self._last_left = time.monotonic()
+        self.query_one(Composer).focus()
+        self.set_timer(policy.ESCAPE_SECONDS, self.rule.update_line)
 
     # --- the composer ---
 
@@ -197,51 +246,18 @@ class SessionScreen(AppScreen):
     def _on_written(self, event: Composer.Submitted | Composer.FollowUp) -> None:
         own = command_of(event.text)
         if own is None:
-            self._send(event.text, event.draft, follow_up=isinstance(event, Composer.FollowUp))
+            self._requests.send(event.text, event.draft, follow_up=isinstance(event, Composer.FollowUp))
             return
         act, rest = own
         if rest:
             self.query_one(Composer).restore(event.draft)
-            self.say(f"/{act.command} takes no words after it; not done.", "warning")
+            self.say(f"/{act.command} takes no words after it.", "warning")
         else:
-            getattr(self, f"action_{act.name}")()
-
-    def _send(self, text: str, draft: Draft, *, follow_up: bool = False) -> None:
-        """Send what was written. ``draft`` comes back when it cannot be sent."""
-        link = self._link
-        if link is None:
-            self._unsent.append(draft)
-            return
-        verb = link.verb if not follow_up or link.verb == "send" else "follow_up"
-
-        composer = self.query_one(Composer)
-
-        def refused(words: str) -> None:
-            self.say(f"Not sent: {words}", "error")
-            composer.restore(draft)
-
-        if self._transcript is not None:
-            self._transcript.action_follow()
-        self._ask(link.send(text, verb), "Not sent", refused=refused)
+            self.run_worker(self.run_action(act.name))
 
     @on(Composer.ShellSubmitted)
     def _on_shell(self, event: Composer.ShellSubmitted) -> None:
-        link, view = self._link, self._view
-        if link is None or view is None:
-            self.query_one(Composer).restore(event.draft)
-            self.say(NOT_YET, "warning")
-            return
-
-        composer = self.query_one(Composer)
-
-        def refused(words: str) -> None:
-            self.say(f"Not started: {words}", "error")
-            composer.restore(event.draft)
-
-        async def run() -> None:
-            await view.show_panel(select=await link.shell(event.command))
-
-        self._ask(run(), "Not started", refused=refused)
+        self._requests.shell(event)
 
     @on(Composer.KeepFailed)
     def _on_keep_failed(self, event: Composer.KeepFailed) -> None:
@@ -249,25 +265,15 @@ class SessionScreen(AppScreen):
 
     @on(Composer.EmptyEnter)
     def _on_empty_enter(self) -> None:
-        link = self._link
-        if link is not None and link.state.queue.held:
-            self._ask(link.release_queue(), "The queue stays held")
+        self._requests.release_queue()
 
     # --- cards, elements, processes ---
 
     def on_answered(self, event: "Answered") -> None:
-        link, view = self._link, self._view
-        if link is None or view is None:
-            return
-
-        self._ask(
-            link.answer(event.interaction_id, event.answer),
-            "Not answered",
-            refused=lambda words: view.cards.reject(event.interaction_id, words),
-        )
+        self._requests.answer(event.interaction_id, event.answer)
 
     def on_left(self, event: "Left") -> None:
-        self.query_one(Composer).focus()
+        self._back_to_the_composer()
 
     def on_open_subject(self, event: "OpenSubject") -> None:
         from felan_tui.cards.whole import WholeSubject
@@ -275,49 +281,21 @@ class SessionScreen(AppScreen):
         self.home.push_screen(WholeSubject(event.interaction, agent=event.agent))
 
     def on_ask_again(self, event: "AskAgain") -> None:
-        link, view = self._link, self._view
-        if link is None or view is None:
-            return
-        asked = event.interaction
-        said = link.prompt_of(asked)
-        if said is None:
-            view.cards.reject(asked.id, "what was said then is not known any more; write it again")
-            return
-        verb = "send" if link.verb == "send" else "follow_up"
-        self._ask(
-            link.send(said, verb), "Not asked", refused=lambda words: view.cards.reject(asked.id, words)
-        )
+        self._requests.ask_again(event.interaction)
 
     def on_action_chosen(self, event: "ActionChosen") -> None:
-        from felan_core.protocol import UNSET
-        from felan_core.protocol.operations import UiActionParams
-
-        link = self._link
-        if link is None:
-            return
-        params = UiActionParams(
-            element=event.element_id,
-            revision=event.revision,
-            action=event.action_id,
-            item=event.item or UNSET,
-            values=UNSET if event.values is None else event.values,
-        )
-        self._ask(link.act(params), "Not done")
+        self._requests.act(event)
 
     def on_process_panel_stop_requested(self, event: "ProcessPanel.StopRequested") -> None:
-        link, view = self._link, self._view
-        if link is not None and view is not None:
-            self._spawn(view.stop(event.process_id, event.signal))
+        if self._view is not None:
+            self._requests.spawn(self._view.stop(event.process_id, event.signal))
 
     def on_process_panel_closed(self) -> None:
         self.remove_class("-zoomed")
-        self.query_one(Composer).focus()
+        self._back_to_the_composer()
 
     def on_transcript_view_follow_changed(self, event: "TranscriptView.FollowChanged") -> None:
-        mark = self.query_one("#new-below", Line)
-        mark.display = not event.following
-        new = f"↓ {event.new_lines} new" if event.new_lines else "↓ not at the end"
-        mark.show((new, "bold"), ("  F7 goes there", "$text-muted"))
+        self.rule.update_line()
 
     def on_session_transcript_at_top(self) -> None:
         if self._view is not None:
@@ -325,24 +303,18 @@ class SessionScreen(AppScreen):
 
     def on_session_transcript_opened(self, event: "SessionTranscript.Opened") -> None:
         if self._view is not None:
-            self._spawn(self._view.show_process_of(event.key))
+            self._requests.spawn(self._view.show_process_of(event.key))
 
     def on_session_transcript_copied(self, event: "SessionTranscript.Copied") -> None:
         self._copy(event.text)
 
     def _copy(self, text: str) -> None:
         self.home.copy_to_clipboard(text)
-        self.say("Sent to the terminal's clipboard (OSC 52).")
+        self.say("Copied by OSC 52")
 
     def on_pointer_bar_opened(self) -> None:
         """The bar has one line; a click shows all of the pointer."""
         self.action_pointer()
-
-    def on_descendant_focus(self) -> None:
-        self.query_one(KeyLine).refresh()
-
-    def on_descendant_blur(self) -> None:
-        self.query_one(KeyLine).refresh()
 
     def on_resize(self) -> None:
         if self._view is not None:
@@ -353,7 +325,7 @@ class SessionScreen(AppScreen):
     def action_go_to_card(self) -> None:
         view = self._view
         if view is None or view.cards.current is None:
-            self.say("Nothing waits for an answer.")
+            self.say("Nothing waits for an answer")
             return
         # A pane that takes the screen hides the cards.
         view.leave_side()
@@ -361,50 +333,46 @@ class SessionScreen(AppScreen):
         self.call_after_refresh(view.cards.focus_current)
 
     def action_cancel(self) -> None:
-        """Esc: leave what has the focus; then the turn; then a held queue."""
-        composer, link, view = self.query_one(Composer), self._link, self._view
-        if not composer.area.has_focus or self.has_class("-side"):
-            if view is not None:
-                view.leave_side()
-            self.remove_class("-zoomed")
-            composer.focus()
-        elif link is None:
-            return
-        elif link.state.run is not None:
-            self._cancel(link)
-        elif link.state.queue.held:
-            self._ask(self._take_queue_back(link), "Not taken back")
-
-    def _cancel(self, link: "SessionLink") -> None:
-        self.query_one(KeyLine).cancelling()
-        self._ask(link.cancel(), "Not cancelled")
-
-    async def _take_queue_back(self, link: "SessionLink") -> None:
-        if texts := await link.take_queue_back():
-            self.query_one(Composer).restore("\n\n".join(texts))
+        """Esc."""
+        match self._escape():
+            case "leave":
+                if self._view is not None:
+                    self._view.leave_side()
+                self.remove_class("-zoomed")
+                self._back_to_the_composer()
+            case "stop":
+                self._requests.cancel()
+            case "take_back":
+                self._requests.take_queue_back()
+            case "nothing":
+                pass
 
     def action_interrupt(self) -> None:
-        """Ctrl+C: copy a selection; clear the draft; cancel; twice within two seconds quits."""
+        """Ctrl+C."""
         if self.home.screen is not self and self._copied_in_front():
             return
-        now = time.monotonic()
-        twice, self._last_interrupt = now - self._last_interrupt < QUIT_SECONDS, now
-        composer, link = self.query_one(Composer), self._link
-        if selected := self.get_selected_text() or composer.area.selected_text:
-            self._copy(selected)
-            self.clear_selection()
-            composer.area.move_cursor(composer.area.cursor_location)
-            self._last_interrupt = -QUIT_SECONDS
-            return
-        if twice and composer.is_empty:
-            self._quit()
-        elif composer.clear_draft():
-            self.say("The draft is cleared; ↑ brings it back.")
-        elif link is not None and link.state.run is not None:
-            self._cancel(link)
-            self.say("Cancelling. Ctrl+C once more quits.")
-        else:
-            self.say("Ctrl+C once more quits.")
+        composer, link, now = self.query_one(Composer), self._link, time.monotonic()
+        since, self._last_interrupt = now - self._last_interrupt, now
+        selected = self.get_selected_text() or composer.area.selected_text
+        running = link is not None and link.state.run is not None
+        match policy.interrupt(
+            selected=bool(selected), since_last=since, empty=composer.is_empty, running=running
+        ):
+            case "copy":
+                self._copy(selected)
+                self.clear_selection()
+                composer.area.move_cursor(composer.area.cursor_location)
+                self._last_interrupt = NEVER
+            case "clear":
+                composer.clear_draft()
+                self.say("Draft cleared; ↑ brings it back")
+            case "quit":
+                self._quit()
+            case "stop":
+                self._requests.cancel()
+                self.say("Stopping; Ctrl+C again quits")
+            case "ask":
+                self.say("Ctrl+C again quits")
 
     def _copied_in_front(self) -> bool:
         """Whether Ctrl+C copied something in the pointer's screen, which has a text of its own."""
@@ -451,13 +419,13 @@ class SessionScreen(AppScreen):
 
     def action_toggle_side(self) -> None:
         if self._view is not None and not self._view.toggle_side():
-            self.say("There is no document and no table.")
+            self.say("There is no document and no table")
 
     def action_focus_transcript(self) -> None:
         if self._transcript is not None and self._transcript.display:
             self._transcript.focus()
         else:
-            self.say("There is nothing to read yet.")
+            self.say("There is nothing to read yet")
 
     def action_page_up(self) -> None:
         if self._transcript is not None:
@@ -490,6 +458,12 @@ class SessionScreen(AppScreen):
 
         ask_first(self, self._view)
 
+    def action_notices(self) -> None:
+        from felan_tui.screens.notices import NoticesScreen
+
+        if self.home.screen is self:
+            self.home.push_screen(NoticesScreen(self._notices.kept))
+
     def action_help(self) -> None:
         from felan_tui.screens.help import HelpScreen
 
@@ -497,3 +471,13 @@ class SessionScreen(AppScreen):
 
     def action_suspend(self) -> None:
         self.home.action_suspend_process()
+
+    # --- keys that nobody has ---
+
+    def _forward_event(self, event: events.Event) -> None:
+        """A key while nothing has the focus goes where it is typed. (Textual chooses who gets a key here.)"""
+        if isinstance(event, events.Key) and self.focused is None and not event.is_forwarded:
+            self.query_one(Composer).focus()
+            self.query_one(Composer).area._forward_event(event)
+        else:
+            super()._forward_event(event)

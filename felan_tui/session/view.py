@@ -4,11 +4,13 @@ Changes are collected and drawn at most once a frame; text goes to the transcrip
 """
 
 import time
+from dataclasses import replace
 
 from textual.timer import Timer
+from textual.widget import Widget
 
 from felan_core.client.replica import Change
-from felan_core.protocol.base import UNSET
+from felan_core.protocol.base import UNSET, given
 from felan_core.protocol.elements import StatusElement, ViewElement
 from felan_core.protocol.entries import ToolEntry
 from felan_core.protocol.events import (
@@ -27,7 +29,7 @@ from felan_core.protocol.operations.processes import StopSignal
 from felan_core.protocol.reducer import OPEN_STATES
 from felan_tui.actions import commands_with
 from felan_tui.bars import HeaderLine, PointerBar, QueueLines
-from felan_tui.bars.keys import KeyLine
+from felan_tui.bars.hint_rule import HintRule
 from felan_tui.cards.card import Surroundings
 from felan_tui.cards.stack import CardStack
 from felan_tui.cards.wording import can_ask_again
@@ -37,6 +39,8 @@ from felan_tui.elements.host import is_host_element
 from felan_tui.panel import ProcessPanel
 from felan_tui.pointer.desk import PointerDesk
 from felan_tui.pointer.facts import ELEMENT as POINTER
+from felan_tui.screens.hints import Focus, Situation
+from felan_tui.screens.policy import pane_key
 from felan_tui.session.app_screen import AppScreen
 from felan_tui.session.column import SessionColumn
 from felan_tui.session.documents import drawn_document
@@ -44,6 +48,7 @@ from felan_tui.session.link import NAME, Refusal, SessionLink, words
 from felan_tui.session.presenter import TranscriptPresenter
 from felan_tui.session.shown import tool_process
 from felan_tui.session.transcript import SessionTranscript
+from felan_tui.text.safe import safe_line
 
 FRAME = 1 / 30
 CARD_KEY = "F2"
@@ -68,6 +73,7 @@ class SessionView:
     def __init__(self, screen: AppScreen, link: SessionLink) -> None:
         self.link = link
         self._screen = screen
+        self.rule = screen.query_one(HintRule)
         self.transcript = SessionTranscript()
         self._presenter = TranscriptPresenter(self.transcript, link.replica, me=NAME)
         self.cards = CardStack(
@@ -82,6 +88,7 @@ class SessionView:
         self._waiting = False
         self._lost = False
         self._side_closed = False
+        self._unseen = ""
         self._welcomes = True
         self._known_waiting: set[str] = set()
         self._ticking: Timer | None = None
@@ -92,8 +99,7 @@ class SessionView:
         left = self._screen.query_one("#left")
         left.styles.set_rule("layout", SessionColumn())
         with self._screen.home.batch_update():
-            await left.mount(self.transcript, before="#new-below")
-            await left.mount(self.cards, self._above)
+            await left.mount(self.transcript, self.cards, self._above)
             await self._screen.query_one("#middle").mount(self._side)
         self.all()
         self._ticking = self._screen.set_interval(1.0, self._presenter.tick)
@@ -104,8 +110,8 @@ class SessionView:
         if self._ticking is not None:
             self._ticking.stop()
         self._screen.remove_class("-side", "-zoomed")
-        self._screen.query_one("#new-below").display = False
-        self._screen.query_one(KeyLine).ended("completed")
+        self.rule.show_run(None)
+        self.rule.run_ended("completed")
         widgets = [self.transcript, self.cards, self._above, self._side]
         for widget in [*widgets, *([self._panel] if self._panel is not None else [])]:
             await widget.remove()
@@ -128,7 +134,7 @@ class SessionView:
                 self.pointer.take(event.element)
             case RunEnded() as event:
                 message = event.error.message if event.error is not UNSET else ""
-                self._screen.query_one(KeyLine).ended(event.outcome, message)
+                self.rule.run_ended(event.outcome, message)
             case _:
                 pass
         self._touch(frozenset(_TOUCHES.get(type(change.event), ())))
@@ -152,15 +158,32 @@ class SessionView:
         """Whether a question waits for an answer."""
         return self.cards.waiting > 0
 
-    @property
-    def welcomes(self) -> bool:
-        """Whether there is nothing to read yet."""
-        return self._welcomes
+    def focus_of(self, focused: Widget) -> Focus:
+        """Which of the session's panes a widget that has the focus is in."""
+        around = focused.ancestors_with_self
+        if self.transcript in around:
+            return "transcript"
+        if self.cards in around:
+            return "card"
+        if self._panel is not None and self._panel in around:
+            return "panel"
+        return "side" if self._side in around else "elsewhere"
 
-    @property
-    def has_side(self) -> bool:
-        """Whether there is something for the side pane."""
-        return bool(self._side.shown)
+    def situation(self, now: Situation) -> Situation:
+        """What the session adds to what the hints depend on."""
+        state, transcript = self.link.state, self.transcript
+        return replace(
+            now,
+            waiting=self.can_answer,
+            running=state.run is not None and not self._lost,
+            held=state.queue.held and bool(state.queue.items),
+            processes=len(state.processes),
+            panel=self._panel is not None and bool(self._panel.display),
+            side=bool(self._side.shown),
+            document=self._unseen,
+            new_lines=None if transcript.following or not transcript.display else transcript.new_lines,
+            readable=bool(transcript.display),
+        )
 
     def _greet(self) -> None:
         """What to do first is said for as long as there is nothing to read."""
@@ -208,19 +231,14 @@ class SessionView:
 
     def draw_keys(self) -> None:
         """The run, and the keys that do something now."""
-        state, line = self.link.state, self._screen.query_one(KeyLine)
-        run = None if self._lost else state.run
-        line.show(run, "waiting" if self.can_answer else state.header.state)
+        self.rule.show_run(None if self._lost else self.link.state.run, waiting=self.can_answer)
 
     def _draw_counts(self) -> None:
         state, bar = self.link.state, self._screen.query_one(PointerBar)
         running = self._running
         waiting = sum(one.state in OPEN_STATES for one in state.interactions.values())
         bar.show_counts(processes=running, waiting=waiting)
-        if self._lost:
-            bar.show_connection("host is gone", "error")
-        else:
-            bar.show_connection("embedded")
+        bar.show_connection("host is gone" if self._lost else "", "error")
 
     def _ring(self) -> None:
         """A new question rings where the person looks elsewhere."""
@@ -239,8 +257,11 @@ class SessionView:
         await self._above.show(shown)
         before = set(self._side.shown)
         await self._side.show(shown)
-        if not self._side.shown or set(self._side.shown) - before:
+        new = [one for one in self._side.shown if one not in before]
+        if not self._side.shown or new:
             self._side_closed = False
+        if new and (element := elements.get(new[-1])) is not None:
+            self._unseen = safe_line(given(element.title, "")).strip() or "side pane"
         self.place_side()
 
     # --- panes ---
@@ -253,6 +274,8 @@ class SessionView:
             self._screen.remove_class("-side")  # there is room beside it again
         whole = self._screen.has_class("-side")
         self._side.display = whole or (shown and not narrow)
+        if self._side.display or not self._side.shown:
+            self._unseen = ""
         if whole and not self._side.shown:
             self.leave_side()
 
@@ -289,7 +312,7 @@ class SessionView:
         if target is not None:
             target.focus()
 
-    def _inside(self, pane: ElementArea) -> bool:
+    def _inside(self, pane: Widget) -> bool:
         focused = self._screen.focused
         return focused is not None and pane in focused.ancestors_with_self
 
@@ -320,14 +343,15 @@ class SessionView:
             await self.show_panel(select=process, focus=True)
 
     async def toggle_panel(self) -> None:
-        """Show the process panel and go there; or hide it."""
+        """Show the process panel and go there; from inside hide it."""
         panel = await self._ensure_panel()
-        self._screen.remove_class("-zoomed")
-        panel.display = not panel.display
-        if panel.display:
-            panel.focus()
-        else:
+        if pane_key(exists=True, shown=bool(panel.display), inside=self._inside(panel)) == "hide":
+            self._screen.remove_class("-zoomed")
+            panel.display = False
             self._screen.query_one(Composer).focus()
+        else:
+            panel.display = True
+            panel.focus()
 
     async def zoom_panel(self) -> None:
         """The panel on the whole screen, and back."""

@@ -66,7 +66,8 @@ class Felan(Terminal):
 
     def ready(self) -> None:
         """The session is there."""
-        self.see("● embedded")
+        self.see("F1 keys")
+        self.see_not("starting…")
 
     # --- doing ---
 

@@ -101,7 +101,7 @@ def test_an_agent_that_cannot_come_back_starts_without_memory_and_says_so(tmp_pa
     with Felan(tmp_path, "--agent", command, rows=60) as felan:
         felan.ready()
         felan.enter("remember me")
-        felan.see_not("Esc cancels")
+        felan.see_not("Esc stop")
         felan.see("▌ remember me")
         felan.kill_all()
     with Felan(tmp_path, "-c", rows=60) as felan:

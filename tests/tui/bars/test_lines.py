@@ -1,4 +1,4 @@
-"""Header, queue and run line: what they say, and what they let go where it gets narrow."""
+"""Header, queue and the state of the turn: their words, and what they let go where it gets narrow."""
 
 import pytest
 from msgspec import structs
@@ -14,7 +14,7 @@ from felan_core.protocol.entries import (
 from felan_core.protocol.session import AgentInfo, AgentMode, Queue, QueueItem, Run, SessionHeader
 from felan_tui.bars.header import HeaderLine, agent_words, folder_name, header_pieces
 from felan_tui.bars.queue import QueueLines, queue_lines, who
-from felan_tui.bars.run import RunLine
+from felan_tui.bars.run import RunStatus
 from felan_tui.text.cells import cell_len
 from felan_tui.text.spans import span
 from felan_tui.text.widgets import Piece, line_content
@@ -145,73 +145,50 @@ def test_hostile_words_are_harmless_and_fit(words: str) -> None:
         assert cell_len(drawn) <= 60
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.ms = 1_000_000
-
-    def __call__(self) -> int:
-        return self.ms
-
-
 class Lines(App[None]):
-    def __init__(self, clock: Clock) -> None:
-        super().__init__()
-        self.clock = clock
-
     def compose(self) -> ComposeResult:
         yield HeaderLine(folder="/x/api-server")
         yield QueueLines(me="felan")
-        yield RunLine(now=self.clock)
 
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_the_lines_on_a_screen(size: tuple[int, int]) -> None:
-    clock = Clock()
-    app = Lines(clock)
+    app = Lines()
     async with app.run_test(size=size) as pilot:
-        header, queue, run = app.query_one(HeaderLine), app.query_one(QueueLines), app.query_one(RunLine)
+        header, queue = app.query_one(HeaderLine), app.query_one(QueueLines)
         await pilot.pause()
-        assert not queue.display and not run.display
+        assert not queue.display
         assert header.render_line(0).text.split() == ["felan", "·", "api-server", "starting…"]
         header.show(SessionHeader(state="idle", cwd="/x/api-server", agent=agent(), model="sonnet"))
         queue.show(Queue(items=[item("later 나중에"), item("last")], held=True))
-        run.show(turn(clock.ms - 12_000))
         await pilot.pause()
         assert "felan · api-server" in header.render_line(0).text
         assert header.render_line(0).text.rstrip().endswith("pi · sonnet")
         rows = [queue.render_line(y).text for y in range(queue.size.height)]
         assert ["held" in rows[0], "later 나중에" in rows[1], "last" in rows[2]] == [True] * 3
         assert queue.held
-        assert run.render_line(0).text.strip() == "● running 12 s · Esc cancels"
         queue.show(Queue(items=[], held=True))
         await pilot.pause()
         assert not queue.display and not queue.held
 
 
-async def test_the_run_line_counts_tells_what_it_waits_for_and_how_it_ended() -> None:
-    clock = Clock()
-    app = Lines(clock)
-    async with app.run_test() as pilot:
-        run = app.query_one(RunLine)
-        run.show(turn(clock.ms))
-        clock.ms += 61_000
-        run.refresh()
-        await pilot.pause()
-        assert "running 1 min 01 s" in run.render_line(0).text
-        run.show(turn(clock.ms - 61_000), "waiting")
-        await pilot.pause()
-        assert "waits for your answer" in run.render_line(0).text
-        run.show(turn(clock.ms - 61_000))
-        run.cancelling()
-        await pilot.pause()
-        assert "cancelling" in run.render_line(0).text
-        run.show(None)
-        run.ended("failed", "no route [/x]")
-        await pilot.pause()
-        assert run.render_line(0).text.strip() == "✗ failed: no route [/x]"
-        run.show(turn(clock.ms, "another"))
-        await pilot.pause()
-        assert "running 0 s" in run.render_line(0).text
-        run.ended("completed")
-        await pilot.pause()
-        assert not run.display
+def test_a_turn_says_how_long_it_runs_and_how_it_ended() -> None:
+    status = RunStatus()
+    assert status.words(0) == ("", "")
+    status.show(turn(1_000))
+    assert status.words(62_000)[0].startswith("● running 1 min")
+    status.show(turn(1_000), waiting=True)
+    assert status.words(62_000)[0] == ""  # the card says for how long
+    status.show(turn(1_000))
+    status.stop_sent()
+    assert status.words(4_000)[0] == "● stopping 3 s"
+    status.ended("failed", "no route [/x]")
+    assert status.words(4_000)[0] == "✗ failed: no route [/x]" and not status.running
+    status.show(None)
+    assert status.words(4_000)[0] == "✗ failed: no route [/x]"
+    status.show(turn(4_000, "another"))
+    assert status.words(4_000)[0] == "● running 0 s"
+    status.ended("cancelled")
+    assert status.words(4_000)[0] == "– stopped"
+    status.ended("completed")
+    assert status.words(4_000) == ("", "")

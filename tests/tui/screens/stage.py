@@ -123,7 +123,7 @@ class Stage:
         await self.until(all_gone)
 
     async def attached(self) -> None:
-        await self.until(lambda: self.link is not None and "embedded" in self.text)
+        await self.until(lambda: self.link is not None and "starting…" not in self.lines[0])
 
     async def write(self, text: str) -> None:
         """Type into whatever has the focus."""

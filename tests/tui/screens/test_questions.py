@@ -10,6 +10,7 @@ from felan_core.agents.backend import AgentGone, Turn, TurnOutcome
 from felan_core.client.host_client import HostClient
 from felan_core.protocol import ProtocolError
 from felan_core.protocol import operations as op
+from felan_tui.screens.policy import ESCAPE_SECONDS
 from tests.core.host.rig import Puppet, Stagehand
 from tests.tui.screens.stage import SIZES, approval, asks, confirm, question, says, stage
 
@@ -50,6 +51,10 @@ async def test_esc_leaves_a_question_waiting_and_a_second_one_cancels_the_turn(t
         await on.pilot.press("escape")
         await on.until(lambda: on.composer.area.has_focus)
         assert on.session._view.can_answer
+        await on.pilot.press("escape")  # within a second: it is not to stop the turn by accident
+        await on.sees_no("Esc")
+        assert on.link.state.run is not None and on.session._view.can_answer
+        on.session._last_left -= ESCAPE_SECONDS
         await on.pilot.press("escape")
         await on.idle()
         await on.until(lambda: not on.session._view.can_answer)

@@ -35,7 +35,7 @@ async def test_while_a_turn_runs_enter_steers_and_the_composer_says_so(tmp_path:
     async with stage(tmp_path, hand) as on:
         await on.attached()
         await on.say("begin")
-        await on.sees("Enter steers", "Ctrl+T queues a follow-up", "running", "Esc cancels")
+        await on.sees("Enter steer", "Ctrl+T queue", "● running", "Esc stop")
         await on.say("rather the other one")
         await on.until(lambda: hand.steered == ["rather the other one"])
         on.composer.set_draft("and then this")
@@ -53,8 +53,8 @@ async def test_an_agent_that_cannot_be_steered_gets_a_follow_up_and_the_composer
     async with stage(tmp_path, hand) as on:
         await on.attached()
         await on.say("begin")
-        await on.sees("Enter queues a follow-up")
-        assert "steers" not in on.text
+        await on.sees("Enter queue")
+        assert "steer" not in on.text
         await on.say("next thing")
         await on.until(lambda: [one.text for one in on.link.state.queue.items] == ["next thing"])
         await on.sees("follow-up · you", "next thing")
@@ -70,7 +70,7 @@ async def test_a_held_queue_is_released_by_enter_on_an_empty_composer(tmp_path: 
         await on.say("later")
         await on.sees("later")
         await on.pilot.press("escape")
-        await on.sees("held", "Enter sends", "cancelled")
+        await on.sees("held", "Enter send the queue", "– stopped")
         await on.pilot.press("enter")
         await on.until(lambda: [turn.text for turn in hand.turns] == ["begin", "later"])
         await on.sees_no("held")
@@ -163,9 +163,12 @@ async def test_a_shell_command_runs_as_a_process_and_its_output_is_shown(tmp_pat
         await on.say("! echo from-$((40 + 2)); exec sleep 60")
         await on.sees("from-42")
         assert on.composer.area.has_focus
-        await on.sees("⚙ 1")
+        await on.sees("1 running")
+        await on.pilot.press("f3")  # goes into the panel that is shown
+        await on.sees("from-42", "F3 hide")
         await on.pilot.press("f3")
         await on.sees_no("from-42")
+        assert on.composer.area.has_focus
         await on.pilot.press("f3")
         await on.sees("from-42")
         await on.pilot.press("x", "x")

@@ -56,7 +56,7 @@ async def test_status_and_progress_stand_above_the_composer(tmp_path: Path, size
         )
         await on.sees("Index: warming up", "Copying", "50%")
         rows = [
-            next(i for i, row in enumerate(on.lines) if text in row) for text in ("Copying", "Enter steers")
+            next(i for i, row in enumerate(on.lines) if text in row) for text in ("Copying", "Enter steer")
         ]
         assert rows[0] < rows[1]
         await on.puppet.session.remove("s")
@@ -86,7 +86,7 @@ async def test_a_narrow_screen_gives_the_side_pane_all_of_it_when_asked(
     async with stage(tmp_path, Stagehand(scripts=[forever]), size=size) as on:
         await on.attached()
         await show(on, DOCUMENT)
-        await on.sees("I am at it.", "F5 side pane")
+        await on.sees("I am at it.", "F5 The plan")
         assert "Heading one" not in on.text
         await on.pilot.press("f5")
         await on.sees("Heading one", "Some bold words and code")
@@ -106,7 +106,7 @@ async def test_a_side_pane_that_had_the_screen_stands_beside_the_transcript_once
     async with stage(tmp_path, Stagehand(scripts=[forever]), size=(80, 24)) as on:
         await on.attached()
         await show(on, DOCUMENT)
-        await on.sees("I am at it.", "F5 side pane")
+        await on.sees("I am at it.", "F5 The plan")
         await on.pilot.press("f5")
         await on.sees("Heading one")
         await on.pilot.resize_terminal(160, 48)

@@ -19,7 +19,7 @@ async def test_esc_cancels_the_turn_and_the_line_says_how_it_ended(tmp_path: Pat
         await on.write("half")
         await on.pilot.press("escape")
         await on.idle()
-        await on.sees("– cancelled")
+        await on.sees("– stopped")
         assert on.composer.text == "half"
         await on.pilot.press("escape")
         assert on.composer.text == "half"
@@ -32,7 +32,7 @@ async def test_ctrl_c_clears_the_draft_then_cancels_and_twice_asks_to_quit(tmp_p
         await on.runs()
         await on.write("draft")
         await on.pilot.press("ctrl+c")
-        await on.sees("The draft is cleared")
+        await on.sees("Draft cleared")
         assert on.composer.is_empty and on.link.state.run is not None
         on.session._last_interrupt -= 10
         await on.pilot.press("ctrl+c")
@@ -52,7 +52,7 @@ async def test_ctrl_c_clears_what_was_typed_since_the_last_one_before_it_quits(t
         await on.pilot.press("ctrl+c")
         await on.write("typed since")
         await on.pilot.press("ctrl+c")
-        await on.sees("The draft is cleared")
+        await on.sees("Draft cleared")
         assert on.app.is_running and not on.app._exit
         await on.pilot.press("ctrl+c")
         await on.until(lambda: on.app._exit)
@@ -66,7 +66,7 @@ async def test_ctrl_c_copies_what_is_selected_in_the_composer_and_cancels_nothin
         await on.write("copy me")
         on.composer.area.select_all()
         await on.pilot.press("ctrl+c")
-        await on.sees("Sent to the terminal's clipboard")
+        await on.sees("Copied by OSC 52")
         assert on.app.clipboard == "copy me"
         assert on.composer.text == "copy me" and on.link.state.run is not None
 
@@ -91,7 +91,7 @@ async def test_a_quit_that_would_end_something_says_what_and_stay_keeps_it(
     async with stage(tmp_path, hand, size=size) as on:
         await on.attached()
         await on.say("! exec sleep 60")
-        await on.sees("⚙ 1")
+        await on.sees("1 running")
         await on.say("begin")
         await on.until(lambda: on.session._view.can_answer)
         await on.pilot.press("ctrl+d")

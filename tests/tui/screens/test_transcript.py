@@ -83,7 +83,7 @@ async def test_a_reader_keeps_the_place_while_text_streams_in_and_f7_goes_to_the
         await on.say("begin")
         await on.sees("line 59")
         await on.pilot.press("pageup", "pageup")
-        await on.sees("↓", "F7 goes there")
+        await on.sees("↓", "F7 ↓")
         before = read(on)
         gate.set()
         await on.idle()
@@ -93,9 +93,9 @@ async def test_a_reader_keeps_the_place_while_text_streams_in_and_f7_goes_to_the
         assert on.composer.text == "still typing"
         await on.pilot.press("f7")
         await on.sees("line 89")
-        await on.sees_no("F7 goes there")
+        await on.sees_no("F7 ↓")
         await on.pilot.press("f6", "home")
-        await on.sees("F7 goes there")
+        await on.sees("F7 ↓")
         await on.pilot.press("end")
         await on.sees("line 89")
 
@@ -145,7 +145,7 @@ async def test_a_fresh_snapshot_shows_all_anew_and_keeps_the_readers_place(tmp_p
         await on.say("again")
         await on.sees("I am at it.")
         await on.pilot.press("pageup", "pageup")
-        await on.sees("F7 goes there")
+        await on.sees("F7 ↓")
         before = read(on)
         calls: list[int] = []
         honest = on.session._view.all
@@ -181,7 +181,7 @@ async def test_resizing_keeps_everything_in_every_state(tmp_path: Path, state: s
         "running": "● running",
         "asking": "1 Allow once",
         "panel": "from-42",
-        "reading": "F7 goes there",
+        "reading": "F7 ↓",
     }[state]
     async with stage(tmp_path, hand, size=(160, 48)) as on:
         await on.attached()
