@@ -38,7 +38,7 @@ def test_esc_leaves_first_then_stops_then_takes_back() -> None:
     assert esc(running=True, stopping=True) == "nothing"
 
 
-@pytest.mark.parametrize(("running", "held"), product((False, True), repeat=2))
+@pytest.mark.parametrize(("running", "held"), list(product((False, True), repeat=2)))
 def test_esc_right_behind_an_esc_that_left_does_nothing(running: bool, held: bool) -> None:
     assert esc(running=running, held=held, since_left=ESCAPE_SECONDS - 0.01) == "nothing"
     assert esc(running=True, held=held, since_left=ESCAPE_SECONDS) == "stop"
@@ -82,7 +82,7 @@ def words(now: Situation) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("focus", "what", "waiting"), product(get_args(Focus), get_args(Escape), (False, True))
+    ("focus", "what", "waiting"), list(product(get_args(Focus), get_args(Escape), (False, True)))
 )
 def test_esc_has_one_meaning_at_a_time_and_f1_is_always_there(
     focus: Focus, what: Escape, waiting: bool
