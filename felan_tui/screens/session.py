@@ -477,7 +477,8 @@ class SessionScreen(AppScreen):
     def _forward_event(self, event: events.Event) -> None:
         """A key while nothing has the focus goes where it is typed. (Textual chooses who gets a key here.)"""
         if isinstance(event, events.Key) and self.focused is None and not event.is_forwarded:
-            self.query_one(Composer).focus()
-            self.query_one(Composer).area._forward_event(event)
+            area = self.query_one(Composer).area
+            self.set_focus(area)
+            area._forward_event(event)
         else:
             super()._forward_event(event)

@@ -74,7 +74,7 @@ class SessionView:
         self.link = link
         self._screen = screen
         self.rule = screen.query_one(HintRule)
-        self.transcript = SessionTranscript()
+        self.transcript = SessionTranscript(lambda: screen.query_one(Composer).area)
         self._presenter = TranscriptPresenter(self.transcript, link.replica, me=NAME)
         self.cards = CardStack(
             around=Surroundings(me=link.me, key=CARD_KEY, agent=self._agent),

@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from felan_core.agents.backend import ToolPatch, Turn, TurnOutcome, Withdrawn
 from felan_core.protocol import operations as op
@@ -128,7 +129,7 @@ async def test_history_comes_in_page_by_page_above_what_is_read(tmp_path: Path) 
             if "question 0" in on.text:
                 break
             await on.pilot.pause(0.02)
-        await on.sees("question 0", "not at the end")
+        await on.sees("question 0", "F7 ↓")
         texts = [block.plain_text() for block in on.view.blocks]
         expected = [text for n in range(100) for text in (f"question {n}", f"answer {n}")]
         assert [words.strip() for words in texts] == expected
@@ -225,3 +226,39 @@ async def test_a_session_with_all_of_its_history_draws_what_is_looked_at(
         await on.pilot.press("pageup", "pageup", "pagedown", "f7", "x")
         assert on.composer.text == "x"
         assert len(drawn) < 100, "two pages back are no reason to draw all of 150 answers"
+
+
+async def test_letters_in_the_transcript_are_typed_into_the_composer_in_their_order(tmp_path: Path) -> None:
+    async with stage(tmp_path, Stagehand(scripts=[says("First words.")])) as on:
+        await on.attached()
+        await on.say("begin")
+        await on.sees("First words.")
+        await on.idle()
+        await on.pilot.press("f6")
+        await on.sees("Enter open", "y copy", "Esc back")
+        assert on.view.cursor is not None  # where the focus is can be seen
+        await on.pilot.press("y")
+        await on.sees("Copied by OSC 52")
+        assert on.view.has_focus and on.app.clipboard == "First words."
+        for key in ("T", "y", "p", "e", "d"):  # no wait between them: each is where it belongs at once
+            on.app.post_message(events.Key(key, key))
+        await on.until(lambda: on.composer.text == "Typed")
+        assert on.composer.area.has_focus and on.view.cursor is None
+        await on.pilot.press("f6", "space")
+        assert on.composer.text == "Typed " and on.composer.area.has_focus
+
+
+async def test_the_focus_shows_itself_and_moves_nothing(tmp_path: Path) -> None:
+    async with stage(tmp_path, Stagehand(scripts=[says("First words.")])) as on:
+        await on.attached()
+        await on.say("begin")
+        await on.sees("First words.")
+        await on.idle()
+        before = [row[2:] for row in on.lines[:-3]]
+        await on.pilot.press("f6")
+        await on.sees("Esc back")
+        assert [row[2:] for row in on.lines[:-3]] == before
+        assert any(row.startswith(on.view._look().glyphs.cursor) for row in on.lines)
+        await on.pilot.press("escape")
+        await on.sees_no("Esc back")
+        assert not any(row.startswith(on.view._look().glyphs.cursor) for row in on.lines)
