@@ -242,7 +242,7 @@ class HintRule(Widget):
     def _above(self, notice: Notice | None, cells: int) -> list[str]:
         if notice is None or cells < 1:
             return []
-        return notice_rows(notice, cells - 2, cells - 4)
+        return notice_rows(notice.words + self.notices.more, cells - 2, cells - 4)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """One row, and those of a long notice."""
@@ -252,7 +252,9 @@ class HintRule(Widget):
         """The rows above, and the rule."""
         notice = self._notice()
         above = self._above(notice, cells)
-        words = (notice.words, notice.style) if notice is not None and not above else ("", "")
+        words = ("", "")
+        if notice is not None and not above:
+            words = (notice.words + self.notices.more, notice.style)
         ink = "$accent" if self.typing else "$border-blurred"
         return above, rule_line(self._hints(), self.status.words(self._now()), words, cells, ink=ink)
 

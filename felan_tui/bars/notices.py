@@ -59,7 +59,7 @@ class Notices:
 
     def __init__(self) -> None:
         self._kept: deque[Notice] = deque(maxlen=KEPT)
-        self._error: Notice | None = None
+        self._errors: list[Notice] = []
         self._passing: Notice | None = None
 
     def add(self, text: str, severity: Severity, *, at: int, now: float, title: str = "") -> Notice:
@@ -67,25 +67,32 @@ class Notices:
         notice = Notice(text, severity, at, now, title)
         self._kept.append(notice)
         if severity == "error":
-            self._error = notice
+            self._errors.append(notice)
+            del self._errors[:-KEPT]
         else:
             self._passing = notice
         return notice
 
     def shown(self, now: float) -> Notice | None:
         """The one to show: an error that nobody had the time to read goes before what came since."""
-        if self._error is not None:
-            return self._error
+        if self._errors:
+            return self._errors[-1]
         if self._passing is not None and now - self._passing.shown_at < SECONDS:
             return self._passing
         return None
 
     def key_pressed(self, now: float) -> bool:
         """A key takes an error away that was there long enough to be read. True when it did."""
-        if self._error is None or now - self._error.shown_at < SECONDS:
+        if not self._errors or now - self._errors[-1].shown_at < SECONDS:
             return False
-        self._error = None
+        self._errors.pop()
         return True
+
+    @property
+    def more(self) -> str:
+        """How many errors nobody has read are behind the one that is shown, in words."""
+        behind = len(self._errors) - 1
+        return f" · {behind} more in /notices" if behind > 0 else ""
 
     @property
     def kept(self) -> Sequence[Notice]:
@@ -93,11 +100,11 @@ class Notices:
         return tuple(self._kept)
 
 
-def notice_rows(notice: Notice, cells: int, room: int) -> list[str]:
+def notice_rows(words: str, cells: int, room: int) -> list[str]:
     """The rows that a notice takes above the rule: none where it fits in the ``room`` that the rule has."""
-    if cell_len(notice.words) <= room:
+    if cell_len(words) <= room:
         return []
-    rows = list(wrap(notice.words, max(8, cells)))
+    rows = list(wrap(words, max(8, cells)))
     if len(rows) > MOST_ROWS:
         rows = [*rows[: MOST_ROWS - 1], "… whole in /notices"]
     return rows

@@ -63,7 +63,7 @@ def test_a_click_presses_the_key_that_is_there() -> None:
 def test_hostile_words_are_harmless(words: str) -> None:
     notices = Notices()
     notice = notices.add(words, "error", at=0, now=0.0, title=words)
-    for row in notice_rows(notice, 60, 20):
+    for row in notice_rows(notice.words, 60, 20):
         assert not hostile.harmful(row) and cell_len(row) <= 60
     assert not hostile.harmful(drawn(80, notice=notice.words, hints=[KeyHint("F5", words, "f5")]))
 
@@ -82,7 +82,13 @@ def test_an_error_waits_for_a_key_that_comes_after_the_time_to_read_it() -> None
     notices.add("Copied by OSC 52", "information", at=0, now=11.0)
     assert not notices.key_pressed(11.0)
     assert (shown := notices.shown(1000.0)) is not None and shown.words == "✗ Not sent: no room"
-    assert notices.key_pressed(1000.0) and notices.shown(1000.0) is None
+    notices.add("Host is gone", "error", at=0, now=1000.0)
+    assert (shown := notices.shown(1000.0)) is not None and shown.words == "✗ Host is gone"
+    assert notices.more == " · 1 more in /notices"
+    assert notices.key_pressed(1004.0)
+    assert (shown := notices.shown(1004.0)) is not None and shown.words == "✗ Not sent: no room"
+    assert notices.more == ""
+    assert notices.key_pressed(1004.0) and notices.shown(1004.0) is None
     for number in range(KEPT + 5):
         notices.add(str(number), "warning", at=0, now=0.0)
     assert len(notices.kept) == KEPT and notices.kept[-1].text == str(KEPT + 4)
@@ -91,11 +97,11 @@ def test_an_error_waits_for_a_key_that_comes_after_the_time_to_read_it() -> None
 def test_a_long_notice_gets_rows_of_its_own_and_is_cut_nowhere() -> None:
     notices = Notices()
     short = notices.add("short", "error", at=0, now=0.0)
-    assert notice_rows(short, 78, 76) == []
+    assert notice_rows(short.words, 78, 76) == []
     words = " ".join(f"word{number}" for number in range(20))
     long = notices.add(words, "error", at=0, now=0.0)
-    assert " ".join(notice_rows(long, 78, 76)) == f"✗ {words}"
-    assert notice_rows(notices.add(words * 9, "error", at=0, now=0.0), 78, 76)[-1] == "… whole in /notices"
+    assert " ".join(notice_rows(long.words, 78, 76)) == f"✗ {words}"
+    assert notice_rows(words * 9, 78, 76)[-1] == "… whole in /notices"
 
 
 class Ruled(App[None]):

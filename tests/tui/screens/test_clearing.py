@@ -286,7 +286,10 @@ async def test_a_host_that_goes_while_the_new_session_comes_is_said_to_be_gone(
         monkeypatch.setattr(client, "sessions_create", cut)
         await on.say("/clear")
         await on.until(lambda: on.link is not None)
-        await on.sees("Not cleared", "host is gone")
+        await on.sees("The host is gone", "1 more in /notices")
+        await on.say("/notices")
+        await on.sees("Notices", "Not cleared: the host is gone", "The host is gone: ")
+        await on.pilot.press("escape")
         await on.until(lambda: "host is gone" in on.lines[-1])
 
 
