@@ -182,7 +182,7 @@ async def test_a_running_edit_is_one_row_and_the_finished_one_shows_its_diff(tmp
         gate.set()
         await on.sees("two", "one", "✓ edit", "✓ bash  ls")
         assert "file-1" not in on.text
-        await on.pilot.press("f6", "up", "enter")
+        await on.pilot.press("f6", "enter")
         await on.sees("file-1", "file-2")
         await on.pilot.press("y")
         await on.until(lambda: "file-2" in on.app.clipboard)
