@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from felan_core.pointer.install import scripts
+from felan_core.pointer.places import publisher_path
 from felan_core.pointer.store import PointerStore
 from felan_core.pointer.watch import INTERVAL, Watcher
 
@@ -57,8 +58,7 @@ def _run(place: str, folder: str, runs: int) -> list[str]:
     scripts.write(folder, root)
     bare = [sys.executable, "-I", "-S", "-c", "pass"]
     hook = ["/bin/sh", "-c", scripts.hook_command(folder, "codex", root)]
-    script = os.path.join(folder, scripts.PUBLISH_SCRIPT)
-    publisher = [sys.executable, "-I", "-S", script, "--state-root", root]
+    publisher = [publisher_path(folder, root)]
     event = {"session_id": SESSION, "hook_event_name": "UserPromptSubmit", "prompt": "word " * 200}
     prompt = json.dumps(event).encode()
     times: dict[str, list[float]] = {"bare": [], "hook": [], "publish": []}

@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 from felan_core.pointer import PointerStore
 from felan_core.pointer.install import scripts
 from tests.core.pointer.support import SESSION, TASK, as_json, place_state, request_members
+from tests.harness.hooks.lab import TEXTS, Context
 
 PROMPT = as_json({"session_id": SESSION, "hook_event_name": "UserPromptSubmit", "prompt": "x" * 300_000})
 
@@ -114,6 +116,45 @@ def test_a_blocked_prompt_is_2_with_both_outputs(installed: Installed) -> None:
     done = installed.hook(PROMPT)
     assert (done.returncode, done.stderr) == (2, b"TASK_POINTER_V2:STATE_INVALID\n")
     assert json.loads(done.stdout)["decision"] == "block"
+
+
+def test_the_reason_of_a_block_names_the_file_and_the_command_that_mends_it(installed: Installed) -> None:
+    path = place_state(installed.root, b"{")
+    reason = json.loads(installed.hook(PROMPT).stdout)["reason"]
+    assert f"File: {path}." in reason
+    done = run(reason.partition("To mend it: ")[2], b"")
+    assert done.returncode == 0, done
+    assert context(installed.hook(PROMPT)).startswith("TASK_POINTER_V2_BOOTSTRAP\n")
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("shell", ["sh", "bash", "dash", "zsh"])
+def test_the_line_of_the_context_publishes_every_text_in_every_shell(
+    installed: Installed, shell: str, name: str
+) -> None:
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"{shell} is not on PATH")
+    line = Context(context(installed.hook(PROMPT))).shell(TEXTS[name])
+    done = subprocess.run([program, "-c", line], capture_output=True, timeout=60)
+    assert (done.returncode, json.loads(done.stdout)["ok"]) == (0, True)
+    state = PointerStore(installed.root).read(SESSION)
+    assert state is not None and state.pointer_text == TEXTS[name]
+
+
+def test_the_publisher_is_one_executable_without_arguments(installed: Installed) -> None:
+    [word] = shlex.split(Context(context(installed.hook(PROMPT)))["publisher"])
+    assert os.access(word, os.X_OK)
+    ignored = run(f"{shlex.quote(word)} --state-root /elsewhere", as_json(request_members()))
+    assert json.loads(ignored.stdout)["code"] == "STALE_GENERATION"
+
+
+def test_a_publisher_whose_interpreter_is_gone_says_so(installed: Installed, tmp_path: Path) -> None:
+    [word] = shlex.split(Context(context(installed.hook(PROMPT)))["publisher"])
+    script = Path(word)
+    script.write_text(script.read_text().replace(sys.executable, str(tmp_path / "no python")))
+    done = run(shlex.quote(word), b"{}")
+    assert (done.returncode, json.loads(done.stdout)["code"]) == (2, "IO_ERROR")
 
 
 WRONG = [
