@@ -12,7 +12,7 @@ from textual.message import Message
 
 from felan_core.protocol.elements import Element
 from felan_core.protocol.interactions import Interaction
-from felan_tui.cards.card import Surroundings
+from felan_tui.cards.card import CardContext
 from felan_tui.cards.lines import Lines
 from felan_tui.cards.messages import Answered, AskAgain, Left, OpenSubject
 from felan_tui.cards.stack import CardStack
@@ -37,13 +37,13 @@ class Gallery(App[None]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [("f2", "go", "Go to the card"), ("ctrl+c", "quit", "Quit")]
 
-    def __init__(self, name: str, *, around: Surroundings | None = None) -> None:
+    def __init__(self, name: str, *, around: CardContext | None = None) -> None:
         super().__init__()
         if name not in SAMPLES:
             raise ValueError(name)
         self.sample = name
         self.told: list[Message] = []
-        self.stack = CardStack(around=around or Surroundings(me="me", key="F2", agent=lambda: "opencode"))
+        self.stack = CardStack(around=around or CardContext(me="me", key="F2", agent=lambda: "opencode"))
         self.above = ElementArea("above", "transcript", clock=self.stack.around.clock)
         self.side = ElementArea("side", clock=self.stack.around.clock)
         self._said = Lines(id="told", one_row=True)

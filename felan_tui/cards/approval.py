@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from felan_core.protocol.interactions import ApprovalOption, ApprovalRequest, Interaction
-from felan_tui.cards.card import Draft, InteractionCard, Surroundings
+from felan_tui.cards.card import CardContext, Draft, InteractionCard
 from felan_tui.cards.choices import Choices
 from felan_tui.cards.chooser import Choice, Chooser
 from felan_tui.cards.entry import LineEntry
@@ -40,7 +40,7 @@ class ApprovalCard(InteractionCard):
         self,
         interaction: Interaction,
         *,
-        around: Surroundings | None = None,
+        around: CardContext | None = None,
         draft: Draft | None = None,
         id: str | None = None,
     ) -> None:

@@ -50,7 +50,7 @@ def _now_ms() -> int:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class CardContext:
     """What a card needs from outside. `me` is the id of this client's principal, for "by you"."""
 
     me: str | None = None
@@ -95,14 +95,14 @@ class InteractionCard(Widget, can_focus=True):
         self,
         interaction: Interaction,
         *,
-        around: Surroundings | None = None,
+        around: CardContext | None = None,
         draft: Draft | None = None,
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
         self.styles.set_rule("layout", Squeeze())
         self.interaction = interaction
-        self.around = around or Surroundings()
+        self.around = around or CardContext()
         self.guard = Guard(self.around.clock)
         self.leave: Callable[[], None] = lambda: None
         """Gives the focus on at once, when it is in the card; set by the stack."""

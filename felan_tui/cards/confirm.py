@@ -6,7 +6,7 @@ from textual import events
 from textual.widget import Widget
 
 from felan_core.protocol.interactions import Interaction
-from felan_tui.cards.card import Draft, InteractionCard, Surroundings
+from felan_tui.cards.card import CardContext, Draft, InteractionCard
 from felan_tui.cards.choices import Choices
 from felan_tui.cards.chooser import Choice, Chooser
 from felan_tui.cards.excerpt import Excerpt
@@ -26,7 +26,7 @@ class ConfirmCard(InteractionCard):
         self,
         interaction: Interaction,
         *,
-        around: Surroundings | None = None,
+        around: CardContext | None = None,
         draft: Draft | None = None,
         id: str | None = None,
     ) -> None:

@@ -7,7 +7,7 @@ from textual import events
 from textual.widget import Widget
 
 from felan_core.protocol.interactions import FormRequest, Interaction
-from felan_tui.cards.card import Draft, InteractionCard, Surroundings
+from felan_tui.cards.card import CardContext, Draft, InteractionCard
 from felan_tui.cards.excerpt import Excerpt
 from felan_tui.cards.form_body import FormBody
 from felan_tui.cards.squeeze import Gap
@@ -24,7 +24,7 @@ class FormCard(InteractionCard):
         self,
         interaction: Interaction,
         *,
-        around: Surroundings | None = None,
+        around: CardContext | None = None,
         draft: Draft | None = None,
         id: str | None = None,
     ) -> None:

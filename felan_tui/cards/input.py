@@ -6,7 +6,7 @@ from textual.widget import Widget
 
 from felan_core.protocol.base import given
 from felan_core.protocol.interactions import InputRequest, Interaction
-from felan_tui.cards.card import Draft, InteractionCard, Surroundings
+from felan_tui.cards.card import CardContext, Draft, InteractionCard
 from felan_tui.cards.entry import BlockEntry, LineEntry
 from felan_tui.cards.wording import CardKey
 
@@ -18,7 +18,7 @@ class InputCard(InteractionCard):
         self,
         interaction: Interaction,
         *,
-        around: Surroundings | None = None,
+        around: CardContext | None = None,
         draft: Draft | None = None,
         id: str | None = None,
     ) -> None:

@@ -9,7 +9,7 @@ from felan_core.protocol.interactions import (
     SelectRequest,
 )
 from felan_tui.cards.approval import ApprovalCard
-from felan_tui.cards.card import Draft, InteractionCard, Surroundings
+from felan_tui.cards.card import CardContext, Draft, InteractionCard
 from felan_tui.cards.confirm import ConfirmCard
 from felan_tui.cards.form import FormCard
 from felan_tui.cards.input import InputCard
@@ -25,7 +25,7 @@ KINDS: dict[type, type[InteractionCard]] = {
 
 
 def card_for(
-    interaction: Interaction, *, around: Surroundings | None = None, draft: Draft | None = None
+    interaction: Interaction, *, around: CardContext | None = None, draft: Draft | None = None
 ) -> InteractionCard:
     """The card. `draft` is what an earlier card of the same interaction had in its `draft`."""
     return KINDS[type(interaction.request)](interaction, around=around, draft=draft)

@@ -8,7 +8,7 @@ from textual.widget import Widget
 
 from felan_core.protocol.base import given
 from felan_core.protocol.interactions import Interaction, SelectRequest
-from felan_tui.cards.card import Draft, InteractionCard, Surroundings
+from felan_tui.cards.card import CardContext, Draft, InteractionCard
 from felan_tui.cards.choices import Choices
 from felan_tui.cards.chooser import Choice, Chooser
 from felan_tui.cards.wording import CardKey
@@ -21,7 +21,7 @@ class SelectCard(InteractionCard):
         self,
         interaction: Interaction,
         *,
-        around: Surroundings | None = None,
+        around: CardContext | None = None,
         draft: Draft | None = None,
         id: str | None = None,
     ) -> None:

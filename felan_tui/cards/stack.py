@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from felan_core.protocol.interactions import Interaction
-from felan_tui.cards.card import Draft, InteractionCard, Surroundings
+from felan_tui.cards.card import CardContext, Draft, InteractionCard
 from felan_tui.cards.lines import Lines
 from felan_tui.cards.make import card_for
 from felan_tui.cards.messages import AskAgain, Dismissed, Left
@@ -56,7 +56,7 @@ class CardStack(Widget, can_focus=False):
     def __init__(
         self,
         *,
-        around: Surroundings | None = None,
+        around: CardContext | None = None,
         drafts: dict[str, Draft] | None = None,
         again: Callable[[Interaction], bool] = can_ask_again,
         leave_to: Callable[[], Widget | None] = lambda: None,
@@ -69,7 +69,7 @@ class CardStack(Widget, can_focus=False):
         """
         super().__init__(id=id)
         self.styles.set_rule("layout", Squeeze())
-        self.around = around or Surroundings()
+        self.around = around or CardContext()
         self.drafts: dict[str, Draft] = drafts if drafts is not None else {}
         self._again = again
         self._leave_to = leave_to

@@ -30,7 +30,7 @@ from felan_core.protocol.reducer import OPEN_STATES
 from felan_tui.actions import commands_with
 from felan_tui.bars import HeaderLine, PointerBar, QueueLines
 from felan_tui.bars.hint_rule import HintRule
-from felan_tui.cards.card import Surroundings
+from felan_tui.cards.card import CardContext
 from felan_tui.cards.stack import CardStack
 from felan_tui.cards.wording import can_ask_again
 from felan_tui.composer import Composer
@@ -77,7 +77,7 @@ class SessionView:
         self.transcript = SessionTranscript(lambda: screen.query_one(Composer).area)
         self._presenter = TranscriptPresenter(self.transcript, link.replica, me=NAME)
         self.cards = CardStack(
-            around=Surroundings(me=link.me, key=CARD_KEY, agent=self._agent),
+            around=CardContext(me=link.me, key=CARD_KEY, agent=self._agent),
             leave_to=lambda: screen.query_one(Composer).area,
         )
         self._above = ElementArea("above", "transcript")

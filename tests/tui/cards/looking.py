@@ -8,7 +8,7 @@ from textual.app import App
 from textual.message import Message
 from textual.pilot import Pilot
 
-from felan_tui.cards.card import Surroundings
+from felan_tui.cards.card import CardContext
 from felan_tui.gallery import Gallery
 from felan_tui.gallery_samples import INTERACTIONS
 
@@ -36,7 +36,7 @@ def gallery(name: str) -> tuple[Gallery, Clock]:
     waiting = INTERACTIONS.get(name, [])
     now = waiting[0].created_at + 7_500 if waiting else 0
     return Gallery(
-        name, around=Surroundings(me="me", clock=clock, now=lambda: now, key="F2", agent=lambda: "opencode")
+        name, around=CardContext(me="me", clock=clock, now=lambda: now, key="F2", agent=lambda: "opencode")
     ), clock
 
 

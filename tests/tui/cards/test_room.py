@@ -6,7 +6,7 @@ import pytest
 from textual.app import App, ComposeResult
 
 from felan_core.protocol.interactions import Interaction
-from felan_tui.cards.card import Surroundings
+from felan_tui.cards.card import CardContext
 from felan_tui.cards.stack import CardStack
 from felan_tui.gallery_samples import FORM, interaction
 from tests.tui.cards.looking import CARD_SIZES, Clock, gallery, go, lines, shows, text, until
@@ -23,7 +23,7 @@ class Few(App[None]):
     def __init__(self, one: Interaction, rows: int) -> None:
         super().__init__()
         self.clock = Clock()
-        self.stack = CardStack(around=Surroundings(key="F2", clock=self.clock, agent=lambda: "opencode"))
+        self.stack = CardStack(around=CardContext(key="F2", clock=self.clock, agent=lambda: "opencode"))
         self.stack.styles.max_height = rows
         self._one = one
 
