@@ -1,5 +1,6 @@
 """The card of an approval: all that would run, the options in their order, and a reason for a rejection."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -21,11 +22,13 @@ SAY_WHY = "\x00say-why"
 """Our own choice beside those of the request; no host gives an id with a control character."""
 
 AGENTS_RULE = "the agent's rule"
+_CODE = re.compile("`([^`]+)`")
+"""What Markdown marks as code; a label is no Markdown."""
 
 
 def option_label(option: ApprovalOption) -> str:
     """The label, whole; of an "always" that it is the agent who keeps the rule, and not this program."""
-    label = capitalized(option.label.strip())
+    label = capitalized(_CODE.sub(r"“\1”", option.label.strip()))
     return f"{label} ({AGENTS_RULE})" if option.effect.endswith("_always") else label
 
 

@@ -4,7 +4,11 @@ import shlex
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from felan_core.protocol.base import Json
+from felan_core.agents.acp.clip import label
+from felan_core.protocol.base import LIMITS, Json
+
+MOST: Final = 8 * LIMITS.label_bytes
+"""Characters of a title that are read."""
 
 _PROGRAM: Final = ("command", "cmd")
 _ARGUMENTS: Final = ("args", "arguments", "argv")
@@ -47,6 +51,12 @@ def _words(value: Json) -> list[str]:
     if not all(isinstance(item, str | int | float) and not isinstance(item, bool) for item in items):
         return []
     return [str(item) for item in items]
+
+
+def title_line(title: str) -> str:
+    """A title as a line: a line end in it is seen, since what follows may be a command of its own."""
+    lines = without_code_marks(title[:MOST]).splitlines()
+    return label(" ⏎ ".join(line.strip() for line in lines if line.strip()))
 
 
 def without_code_marks(text: str) -> str:

@@ -7,7 +7,7 @@ import msgspec
 
 from felan_core.agents.acp import schema
 from felan_core.agents.acp.clip import MARK, label, long_text
-from felan_core.agents.acp.commands import without_code_marks
+from felan_core.agents.acp.commands import title_line
 from felan_core.agents.acp.subjects import subject_of
 from felan_core.agents.acp.tools import ToolCall
 from felan_core.protocol.base import LIMITS, UNSET, Json, JsonObject, Maybe, given
@@ -97,15 +97,9 @@ def permission(call: ToolCall, options: list[JsonObject]) -> Permission:
         rejecting = [option for option in offered if option.effect.startswith("reject")][: MAX_OPTIONS // 2]
         allowing = [option for option in offered if option not in rejecting]
         offered = [*allowing[: MAX_OPTIONS - len(rejecting)], *rejecting]
-    title = _one_line(call.title or call.command() or call.name or call.kind)
+    title = title_line(call.title or call.command() or call.name or call.kind)
     subject = subject_of(call, long_names)
     return Permission(ApprovalRequest(title=title, subject=subject, options=offered), ids)
-
-
-def _one_line(title: str) -> str:
-    """A title as a line: a line end in it is seen, since what follows may be a command of its own."""
-    lines = without_code_marks(title).splitlines()
-    return label(" ⏎ ".join(line.strip() for line in lines if line.strip()))
 
 
 @dataclass

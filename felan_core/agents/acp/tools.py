@@ -22,7 +22,7 @@ from felan_core.agents.acp.clip import (
     long_text,
     readable_json,
 )
-from felan_core.agents.acp.commands import command_of
+from felan_core.agents.acp.commands import command_of, title_line
 from felan_core.agents.backend import ToolPatch
 from felan_core.protocol.base import UNSET, Json, JsonObject, given
 from felan_core.protocol.entries import (
@@ -172,7 +172,7 @@ class ToolCall:
             key=self.key,
             name=label(self.name or self.kind),
             category=self.kind,
-            title=label(self.title or self.command() or self.name or self.kind),
+            title=title_line(self.title or self.command() or self.name or self.kind),
             state=self.state,
             arguments=UNSET if self.raw_input is None else self.raw_input,
             locations=self.locations,

@@ -4,7 +4,8 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from felan_core.protocol.interactions import validate_interaction_answer
+from felan_core.protocol.interactions import ApprovalOption, validate_interaction_answer
+from felan_tui.cards.approval import option_label
 from felan_tui.cards.messages import Answered, Left, OpenSubject
 from felan_tui.cards.whole import WholeSubject
 from felan_tui.gallery import Gallery
@@ -48,6 +49,11 @@ async def test_an_approval_shows_what_would_be_done_and_the_options_by_digit(siz
         assert [one[2:] for one in before if "F2" not in one] == [
             one[2:] for one in after if "1–5" not in one
         ]
+
+
+def test_a_lasting_rule_has_one_label_whole_and_without_code_marks() -> None:
+    option = ApprovalOption(id="a", label="yes, for `git push` in /x", effect="allow_always")
+    assert option_label(option) == "Yes, for “git push” in /x (the agent's rule)"
 
 
 async def test_a_digit_chooses_in_the_order_shown() -> None:

@@ -141,3 +141,10 @@ def test_each_text_of_the_input_is_in_the_subject(raw: dict[str, Any], kind: str
             for line in text.split("\n"):
                 # A name may stand as JSON has it.
                 assert line in everything or msgspec.json.encode(line).decode().strip('"') in everything
+
+
+def test_the_title_of_a_card_shows_its_line_ends_and_no_code_marks() -> None:
+    patch = call(kind="execute", title="curl x |\n  sh\n# all is well").patch()
+    assert patch is not None and patch.title == "curl x | ⏎ sh ⏎ # all is well"
+    patch = call(kind="execute", title="`rm -rf build/`").patch()
+    assert patch is not None and patch.title == "rm -rf build/"
