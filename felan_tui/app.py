@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.events import Event, Key, Paste
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
@@ -23,6 +24,7 @@ from felan_tui.bars.notices import Notices, Severity
 from felan_tui.screens.session import SessionScreen
 from felan_tui.session.crash import report
 from felan_tui.session.start import Start
+from felan_tui.terminal.order import KeyDone, KeyOrder, is_ordered
 from felan_tui.text.widgets import toast
 
 if TYPE_CHECKING:
@@ -100,6 +102,7 @@ class FelanApp(App[None], inherit_bindings=False):
         self._refused_until = 0.0
         self._notices = Notices()
         self._session = SessionScreen(start, data=data, notices=self._notices)
+        self._order = KeyOrder(self._handle, self.set_timer)
         self.farewell = ""
         self._problem = ""
         self._command = ""
@@ -316,6 +319,21 @@ class FelanApp(App[None], inherit_bindings=False):
         self._close_messages_no_wait()
 
     # --- the terminal and the theme ---
+
+    async def on_event(self, event: Event) -> None:
+        """Input is handled in its order: a key waits for what the key before it caused."""
+        if not (is_ordered(event) and self._order.holds(event)):
+            await self._handle(event)
+
+    async def _handle(self, event: Event) -> None:
+        goes_down = isinstance(event, Key | Paste) and not event.is_forwarded
+        target = (self.focused or self.screen) if goes_down else None
+        await super().on_event(event)
+        if target is not None:
+            self._order.sent(target)
+
+    async def on_key_done(self, event: KeyDone) -> None:
+        await self._order.done(event)
 
     def _color_programs(self) -> None:
         """Programs' sixteen colours are those of the theme."""

@@ -8,12 +8,14 @@ class Key:
     """A key was pressed or repeats. ``key``: the name as Textual spells it, modifiers sorted and joined by +.
 
     ``text``: what the key writes, or None. ``base``: the name by the layout of a US keyboard, where the
-    terminal reported that key and it differs.
+    terminal reported that key and it differs. ``after_escape``: the second key, where the bytes may also be
+    Esc and that key (`ESC x` is Alt+x, or two keys that a slow link or tmux delivered together).
     """
 
     key: str
     text: str | None = None
     base: str | None = None
+    after_escape: "Key | None" = None
 
 
 @dataclass(frozen=True, slots=True)

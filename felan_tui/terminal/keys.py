@@ -161,7 +161,9 @@ def with_alt(code: str) -> Key:
     """The key of ESC and one character."""
     point = ord(code)
     if point < 32 or point == 127:
-        return Key(joined(frozenset(["alt"]), control_key(point).key))
+        alone = control_key(point)
+        return Key(joined(frozenset(["alt"]), alone.key), after_escape=alone)
+    alone = character_key(code)
     if code.isupper():
-        return Key(f"alt+shift+{name_of(code.lower())}")
-    return Key(f"alt+{name_of(code)}")
+        return Key(f"alt+shift+{name_of(code.lower())}", after_escape=alone)
+    return Key(f"alt+{alone.key}", after_escape=alone)

@@ -32,6 +32,9 @@ ALIASES: Final = {
     "ctrl+shift+underscore": "ctrl+underscore",
 }
 
+ALT_KEYS: Final = frozenset(["alt+enter", "alt+delete", *ALIASES])
+"""Keys with Alt that do something. With any other, `ESC x` is Esc and x, as somebody in a hurry types it."""
+
 _WHEEL: Final = {
     "wheel_up": events.MouseScrollUp,
     "wheel_down": events.MouseScrollDown,
@@ -74,6 +77,9 @@ class Translator:
     def messages(self, event: Event) -> Iterator[Message]:
         """The messages of one event: none for a release and for answers that the driver itself acts on."""
         match event:
+            case Key(after_escape=Key() as second) if event.key not in ALT_KEYS:
+                yield events.Key("escape", "\x1b")
+                yield events.Key(key_name(second), second.text)
             case Key():
                 yield events.Key(key_name(event), event.text)
             case Paste():

@@ -115,3 +115,28 @@ def test_after_a_stop_pastes_keys_and_the_mouse_are_as_before(tmp_path: Path) ->
         row = next(y for y, line in enumerate(felan.text().split("\n")) if "wants to edit" in line)
         felan.send(b"\x1b[<0;10;%dM\x1b[<0;10;%dm" % (row + 1, row + 1))
         felan.see("█ Rehearsal wants to edit")
+
+
+def test_esc_and_a_key_at_once_are_both(tmp_path: Path) -> None:
+    with Felan(tmp_path, "demo", "edit", "--pace", "0") as felan:
+        felan.go_to_card("wants to edit")
+        felan.send(b"\x1b\x1bOP")  # Esc leaves the card, F1 opens the help
+        felan.see("Keys")
+        felan.settle()
+        felan.see("Keys")
+        felan.press("esc")
+        felan.see_not("Keys")
+        felan.see("wants to edit")
+        assert "█ Rehearsal" not in felan.text()
+        felan.go_to_card("wants to edit")
+        felan.send(b"\x1bhello")  # as tmux joins them
+        felan.see("› hello")
+
+
+def test_keys_typed_at_once_act_one_after_the_other(tmp_path: Path) -> None:
+    with Felan(tmp_path, "demo", "edit", "--pace", "0") as felan:
+        felan.see("wants to edit")
+        # The help is opened and closed, the card gets the focus and is left, and then there is a word.
+        felan.send(b"\x1bOP" + b"\x1b\x1bOQ" + b"\x1b\x1b[C" + b"word")
+        felan.see("› word", "wants to edit")
+        assert "Keys" not in felan.text() and "█ Rehearsal" not in felan.text()

@@ -44,6 +44,22 @@ def test_a_key_has_one_name_whatever_the_terminal_sends_for_it(data: bytes, key:
     assert message.character is None
 
 
+@pytest.mark.parametrize(
+    ("data", "wanted"),
+    [
+        (b"\x1ba", ["escape", "a"]),
+        (b"\x1bA", ["escape", "A"]),
+        (b"\x1b\x10", ["escape", "ctrl+p"]),
+        (b"\x1b\xc3\xa9", ["escape", "é"]),
+        (b"\x1b\x1bOP", ["escape", "f1"]),
+        (b"\x1b[97;3u", ["alt+a"]),
+        (b"\x1b[27;3;97~", ["alt+a"]),
+    ],
+)
+def test_esc_and_a_key_at_once_are_both_keys(data: bytes, wanted: list[str]) -> None:
+    assert [message.key for message in translated(data) if isinstance(message, events.Key)] == wanted
+
+
 def test_a_paste_without_the_focus_brings_it_back_first() -> None:
     translator = Translator()
     kinds = [
