@@ -12,7 +12,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual import events
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.events import Event, Key, Paste
@@ -142,11 +141,6 @@ class FelanApp(App[None], inherit_bindings=False):
         self._session.show_notice()
         if self.screen is not self._session:
             super().notify(message, title=title, severity=severity, timeout=timeout, markup=False)
-
-    async def on_event(self, event: events.Event) -> None:
-        if isinstance(event, events.Key) and not event.is_forwarded:
-            self._session.key_pressed()
-        await super().on_event(event)
 
     # --- start ---
 
@@ -327,6 +321,8 @@ class FelanApp(App[None], inherit_bindings=False):
 
     async def _handle(self, event: Event) -> None:
         goes_down = isinstance(event, Key | Paste) and not event.is_forwarded
+        if goes_down and isinstance(event, Key):
+            self._session.key_pressed()
         target = (self.focused or self.screen) if goes_down else None
         await super().on_event(event)
         if target is not None:
