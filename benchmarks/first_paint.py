@@ -22,7 +22,7 @@ from pathlib import Path
 
 KEY = "ø"
 COLUMNS, ROWS = 120, 40
-LIMIT = 1.6
+LIMIT = 1.3
 PEER = """
 from textual.app import App, ComposeResult
 from textual.widgets import TextArea

@@ -15,11 +15,15 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.events import Event, Key, Paste
+from textual.reactive import Initialize, Reactive
 from textual.screen import Screen
+from textual.theme import Theme
 from textual.worker import WorkerFailed
 
 from felan_tui.appearance import SYSTEM, Appearance
 from felan_tui.bars.notices import Notices, Severity
+from felan_tui.cli.garbage import resume
+from felan_tui.compat import keep_rules
 from felan_tui.screens.session import SessionScreen
 from felan_tui.session.crash import report
 from felan_tui.session.start import Start
@@ -41,6 +45,8 @@ NOT_FOUND: Final = 6
 SIGNALLED: Final = 128
 REFUSED_SECONDS: Final = 15.0
 """How long it stays on the screen that the disk refused something, and is not said again."""
+FIRST_KEYS_SECONDS: Final = 0.05
+"""How long the first paint has the process to itself before the rest is loaded."""
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 PARTS: Final = (
     "felan_tui.session.link",
@@ -60,6 +66,11 @@ PARTS: Final = (
 """What an attached session needs, and what its first keys may ask for."""
 
 
+def _first_theme(app: object) -> str:
+    assert isinstance(app, FelanApp)
+    return app.first_theme()
+
+
 class FelanApp(App[None], inherit_bindings=False):
     """``open_host`` is called once, after the first paint. ``data``: where drafts, history and reports are
     kept.
@@ -70,6 +81,9 @@ class FelanApp(App[None], inherit_bindings=False):
     """
 
     TITLE = "felan"
+    # The session screen's: read with the app's own, so that the styles are made once.
+    CSS_PATH = "screens/session.tcss"
+    theme = Reactive(Initialize(_first_theme))
     ENABLE_COMMAND_PALETTE = True
     # Ctrl+C in every screen that is in front; the others where it is not the session's. Textual's own Ctrl+Q
     # would end without a word.
@@ -90,7 +104,11 @@ class FelanApp(App[None], inherit_bindings=False):
         handover: "Handover | None" = None,
     ) -> None:
         self.handover = handover  # the driver takes it
+        # Known before Textual looks for its theme: it would make all styles for another one first.
+        self._appearance = Appearance(config, data, os.environ)
+        self._themes = {theme.name: theme for theme in self._appearance.themes}
         super().__init__()
+        keep_rules(self)
         self._open_host = open_host
         self._start = start
         self._data = data
@@ -105,12 +123,17 @@ class FelanApp(App[None], inherit_bindings=False):
         self.farewell = ""
         self._problem = ""
         self._command = ""
-        self._appearance = Appearance(config, data, os.environ)
-        for theme in self._appearance.themes:
+        for theme in self._themes.values():
             self.register_theme(theme)
-        if theme := self._appearance.start(self.available_themes):
-            self.theme = theme
         self._color_programs()
+
+    def get_theme(self, theme_name: str) -> Theme | None:
+        """The theme of that name; ours also while Textual's own constructor runs."""
+        return super().get_theme(theme_name) or self._themes.get(theme_name)
+
+    def first_theme(self) -> str:
+        """The theme to start with."""
+        return self._appearance.start({**self.available_themes, **self._themes}) or "textual-dark"
 
     def get_driver_class(self) -> "type[Driver]":
         """The terminal, which may be taken away."""
@@ -161,6 +184,7 @@ class FelanApp(App[None], inherit_bindings=False):
 
         A fault of ours in here ends the app with a report.
         """
+        resume()
         self._host = asyncio.create_task(self._opened(), name="felan-open-host")
         if self._start.kind != "ask":
             self.run_worker(self._open_session(self._start))
@@ -168,7 +192,9 @@ class FelanApp(App[None], inherit_bindings=False):
             self.run_worker(self._offer_last)
 
     async def _opened(self) -> "OpenHost":
-        # In a thread: what is typed meanwhile is to be seen.
+        # Later: a thread that imports holds up the echo of the first keys. In a thread, so that what is
+        # typed meanwhile is seen.
+        await asyncio.sleep(FIRST_KEYS_SECONDS)
         await asyncio.to_thread(load, PARTS)
         return await self._open_host()
 

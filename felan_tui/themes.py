@@ -91,6 +91,14 @@ def load_theme(path: Path) -> FileTheme:
     return _theme(path, tables)
 
 
+def load_default() -> Theme | None:
+    """The theme that the app starts with; None when its file is broken or gone."""
+    try:
+        return load_theme(shipped_folder() / f"{DEFAULT_DARK}.toml")
+    except ThemeError:
+        return None
+
+
 def load_themes(folder: Path | None = None) -> LoadedThemes:
     """All `*.toml` of a folder, the shipped ones by default; the dark default first, then by name.
 
@@ -203,6 +211,7 @@ __all__ = [
     "FileTheme",
     "LoadedThemes",
     "ThemeError",
+    "load_default",
     "load_theme",
     "load_themes",
     "shipped_folder",

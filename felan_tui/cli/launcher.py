@@ -8,11 +8,13 @@ on to the app; a stop of the app (Ctrl+Z) stops the launcher too, since the shel
 import os
 import signal
 import termios
-from collections.abc import Callable
-from types import FrameType
-from typing import Final
 
-RESTORE: Final = (
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+RESTORE = (
     # Mouse; then focus, bracketed paste, resize reports, frames; then keyboard, alternate screen,
     # wrap, cursor, colours.
     b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l"
@@ -21,7 +23,7 @@ RESTORE: Final = (
 )
 """What undoes all that a terminal app switches on."""
 
-FORWARDED: Final = (signal.SIGTERM, signal.SIGHUP)
+FORWARDED = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Terminal:
@@ -48,7 +50,7 @@ class Terminal:
             pass  # the terminal is gone
 
 
-def launch(app: Callable[[int], int]) -> int:
+def launch(app: "Callable[[int], int]") -> int:
     """Run ``app`` in a child and return its exit code, 128 + the signal's number where a signal ended it.
 
     ``app`` gets a descriptor that reads as ended once the launcher is gone; it returns the exit code.
@@ -64,7 +66,7 @@ def launch(app: Callable[[int], int]) -> int:
 
 
 def _guard(child: int, terminal: Terminal) -> int:
-    def forward(number: int, frame: FrameType | None) -> None:
+    def forward(number: int, frame: "FrameType | None") -> None:
         os.kill(child, number)
 
     for number in FORWARDED:

@@ -13,6 +13,7 @@ from felan_core.files.advice import unwritable
 from felan_core.files.private import open_private
 from felan_tui.cli import exits
 from felan_tui.cli.embed import EmbeddedHost, Folders, claim
+from felan_tui.cli.garbage import pause, set_aside
 from felan_tui.session.crash import report
 from felan_tui.session.errors import HostUnavailable
 from felan_tui.session.start import Start
@@ -27,7 +28,11 @@ def run(
     prompt: str | None,
     alive: int,
 ) -> int:
-    """The exit code of one interactive session. ``alive`` reads as ended when the launcher is gone."""
+    """The exit code of one interactive session. ``alive`` reads as ended when the launcher is gone.
+
+    The garbage collector is off from here to the first paint.
+    """
+    pause()
     try:
         cwd = os.getcwd()
     except OSError:
@@ -47,7 +52,6 @@ def run(
 
     async def live() -> tuple[int, str]:
         from felan_tui.app import FelanApp
-        from felan_tui.cli.garbage import set_aside
 
         opened: list[EmbeddedHost] = []
 

@@ -1,11 +1,9 @@
 """Which terminal types can show the screen, by the name in `TERM`."""
 
-from typing import Final
-
-GOOD: Final = "xterm-256color"
+GOOD = "xterm-256color"
 """What works in nearly every terminal that can place the cursor."""
 
-_KNOWN: Final = ("xterm", "screen", "tmux", "linux", "rxvt", "vt", "alacritty", "foot", "kitty", "konsole")
+_KNOWN = ("xterm", "screen", "tmux", "linux", "rxvt", "vt", "alacritty", "foot", "kitty", "konsole")
 
 
 def refusal(term: str | None) -> str:

@@ -1,13 +1,13 @@
 """The base of Felan's screens: it knows its app by type, and shows notices."""
 
 from textual.app import App
-from textual.screen import Screen
 
 from felan_tui.bars.notices import Severity
+from felan_tui.compat import PromptScreen
 from felan_tui.text.widgets import toast
 
 
-class AppScreen(Screen[None]):
+class AppScreen(PromptScreen[None]):
     """A screen that shows a session's widgets."""
 
     @property

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from felan_core.pointer import PointerStore
 from felan_core.pointer.about import remember
-from felan_tui.cli.main import felan
+from felan_tui.cli.command import felan
 from felan_tui.cli.pointer import pointer as felan_pointer
 from tests.core.pointer.support import (
     SESSION,

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from felan_core.protocol import OPERATION_CATALOG, new_uuid7
-from felan_tui.cli.main import felan
+from felan_tui.cli.command import felan
 
 REVISION = {"v": 1, "re": "h1", "outcome": "accepted", "result": {"revision": 3}}
 

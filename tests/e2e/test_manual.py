@@ -4,7 +4,7 @@ from pathlib import Path
 import click
 
 from felan_tui.cli import exits
-from felan_tui.cli.main import felan
+from felan_tui.cli.command import felan
 
 MANUAL = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text()
 

@@ -313,6 +313,12 @@ HOST_SIDE = {"felan_core.host", "felan_core.store", "felan_core.processes", "fel
             id="felan --version",
         ),
         pytest.param(
+            "sys.argv = ['felan', '-c']\nfrom felan_tui.cli import main, interactive\n"
+            "assert interactive.read_plain(['-c'])",
+            HEAVY | HOST_SIDE | {"msgspec", "click", "typing", "pathlib", "asyncio", "felan_tui.cli.command"},
+            id="felan before it forks",
+        ),
+        pytest.param(
             "import felan_core.protocol",
             HEAVY
             | HOST_SIDE

@@ -1,0 +1,82 @@
+"""What Felan needs of Textual 8.2.8 beyond its public interface: each piece here, and a test of each.
+
+``tests/tui/test_compat.py`` fails when another version of Textual does these things in another way.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from textual import constants, events
+from textual.app import App
+from textual.css.stylesheet import Stylesheet
+from textual.screen import Screen
+
+Result = TypeVar("Result")
+
+BURST: Final = 4
+"""Repaints that may follow each other at once: a key, the echo of its message, and what they lay out anew."""
+
+
+class Allowance:
+    """How many repaints may happen at once: at most ``BURST``, and ``MAX_FPS`` a second in the long run.
+
+    ``clock``: seconds of one monotonic clock.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._left = float(BURST)
+        self._at = clock()
+
+    def take(self) -> bool:
+        """Use one, if there is one."""
+        now = self._clock()
+        self._left = min(BURST, self._left + (now - self._at) * constants.MAX_FPS)
+        self._at = now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
+
+class PromptScreen(Screen[Result]):
+    """A screen that repaints as soon as it has nothing else to do.
+
+    Textual waits for the next tick of a timer, which takes up to 1/60 s off the echo of every key. A stream
+    uses the allowance up, and is then painted at the ticks as before.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._allowance = Allowance()
+
+    async def _on_idle(self, event: events.Idle) -> None:
+        # Textual calls the base class's handler next: it finds nothing to repaint, or starts its timer.
+        if self._needs_repaint() and self._allowance.take():
+            super()._on_timer_update()
+
+    def _needs_repaint(self) -> bool:
+        needed = self._layout_required or self._scroll_required or self._repaint_required
+        return bool(needed or self._dirty_widgets) and self.is_current and not self.app._batch_count  # pyright: ignore[reportUnknownMemberType, reportPrivateUsage] untyped in Textual
+
+    def _on_timer_update(self) -> None:
+        self._allowance.take()
+        super()._on_timer_update()
+
+
+class KeepingStylesheet(Stylesheet):
+    """Parses each source once for one set of variables.
+
+    Textual reads all of them again into a new stylesheet when a source is added. ``parse`` keeps the rules of
+    each source until ``set_variables`` drops them.
+    """
+
+    def reparse(self) -> None:
+        """Read the sources again, those alone that were not read with these variables."""
+        self.parse()
+
+
+def keep_rules(app: App[Any]) -> None:
+    """Give the app a stylesheet that parses each source once. Call it before the app runs."""
+    app.stylesheet = KeepingStylesheet(variables=app.theme_variables)

@@ -1,0 +1,123 @@
+"""What Felan needs of Textual beyond its public interface still works as it is used."""
+
+import asyncio
+import gc
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.app import App, ComposeResult
+from textual.css import stylesheet
+from textual.css.stylesheet import Stylesheet
+from textual.widgets import Input
+
+from felan_tui.compat import BURST, Allowance, KeepingStylesheet, PromptScreen
+from felan_tui.session.start import Start
+from tests.tui.screens.stage import stage, work
+
+
+def test_a_burst_is_allowed_at_once_and_then_sixty_a_second() -> None:
+    now = [100.0]
+    allowance = Allowance(lambda: now[0])
+    assert [allowance.take() for _ in range(BURST + 1)] == [True] * BURST + [False]
+    now[0] += 1 / 50
+    assert [allowance.take() for _ in range(2)] == [True, False]
+    now[0] += 3600
+    assert [allowance.take() for _ in range(BURST + 1)] == [True] * BURST + [False]
+    taken = 0
+    for _ in range(1000):
+        now[0] += 1 / 1000
+        taken += allowance.take()
+    assert 58 <= taken <= 61
+
+
+class Field(PromptScreen[None]):
+    def compose(self) -> ComposeResult:
+        yield Input()
+
+
+class Typing(App[None]):
+    def on_mount(self) -> None:
+        self.push_screen(Field())
+
+
+async def test_a_key_is_painted_without_a_tick_of_the_timer() -> None:
+    app = Typing()
+    painted: list[str] = []
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        screen = app.screen
+        assert isinstance(screen, Field)
+        resumed: list[None] = []
+        resume = screen._update_timer.resume
+        screen._update_timer.resume = lambda: (resumed.append(None), resume())[1]
+        display = app._display
+
+        def paint(screen: Any, renderable: Any) -> None:
+            painted.append(app.screen.query_one(Input).value)
+            display(screen, renderable)
+
+        app._display = paint
+        app.set_focus(screen.query_one(Input))
+        await pilot.pause(1)
+        resumed.clear()
+        await pilot.press("x")
+    assert painted[-1] == "x"
+    assert not resumed
+
+
+async def test_what_changes_all_the_time_is_painted_sixty_times_a_second() -> None:
+    app = Typing()
+    async with app.run_test() as pilot:
+        await pilot.pause(1)
+        painted = 0
+        display = app._display
+
+        def paint(screen: Any, renderable: Any) -> None:
+            nonlocal painted
+            painted += 1
+            display(screen, renderable)
+
+        app._display = paint
+        field = app.screen.query_one(Input)
+        began = time.monotonic()
+        for number in range(1000):
+            field.value = str(number)
+            await asyncio.sleep(0.001)
+        assert 10 <= painted <= BURST + 1 + (time.monotonic() - began) * 60
+
+
+def test_reading_the_sources_again_parses_what_is_new_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = ("A { color: $tone; }", ("one", "")), ("B { color: $tone; }", ("two", ""))
+    plain = Stylesheet(variables={"tone": "red"})
+    for source in (one, two):
+        plain.add_source(*source)
+    plain.reparse()
+    styles = KeepingStylesheet(variables={"tone": "red"})
+    # Textual's own makes another stylesheet of it, which knows nothing of what was parsed.
+    monkeypatch.setattr(stylesheet, "Stylesheet", None)
+    styles.add_source(*one)
+    styles.reparse()
+    (first,) = styles.rules
+    styles.add_source(*two)
+    styles.reparse()
+    assert styles.rules[0] is first
+    assert [rule.css for rule in styles.rules] == [rule.css for rule in plain.rules]
+    styles.set_variables({"tone": "blue"})
+    styles.reparse()
+    assert "#0000FF" in styles.rules[0].css
+
+
+@pytest.mark.parametrize("kind", ["ask", "agent"])
+async def test_collections_are_on_again_after_the_first_paint(tmp_path: Path, kind: str) -> None:
+    async def refused() -> None:
+        assert gc.isenabled()
+
+    gc.disable()
+    try:
+        begin = Start(kind=kind, cwd=work(tmp_path))  # pyright: ignore[reportArgumentType]
+        async with stage(tmp_path, start=begin, opens=refused) as on:
+            await on.until(gc.isenabled)
+    finally:
+        gc.enable()
