@@ -31,13 +31,21 @@ class Allowance:
 
     def take(self) -> bool:
         """Use one, if there is one."""
-        now = self._clock()
-        self._left = min(BURST, self._left + (now - self._at) * constants.MAX_FPS)
-        self._at = now
+        self._refill()
         if self._left < 1:
             return False
         self._left -= 1
         return True
+
+    def spend(self) -> None:
+        """Count a repaint that happened anyway."""
+        self._refill()
+        self._left = max(0.0, self._left) - 1
+
+    def _refill(self) -> None:
+        now = self._clock()
+        self._left = min(BURST, self._left + (now - self._at) * constants.MAX_FPS)
+        self._at = now
 
 
 class PromptScreen(Screen[Result]):
@@ -61,7 +69,7 @@ class PromptScreen(Screen[Result]):
         return bool(needed or self._dirty_widgets) and self.is_current and not self.app._batch_count  # pyright: ignore[reportUnknownMemberType, reportPrivateUsage] untyped in Textual
 
     def _on_timer_update(self) -> None:
-        self._allowance.take()
+        self._allowance.spend()
         super()._on_timer_update()
 
 
