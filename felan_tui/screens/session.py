@@ -259,8 +259,9 @@ class SessionScreen(AppScreen):
     def _on_shell(self, event: Composer.ShellSubmitted) -> None:
         self._requests.shell(event)
 
+    @on(Composer.NotTaken)
     @on(Composer.KeepFailed)
-    def _on_keep_failed(self, event: Composer.KeepFailed) -> None:
+    def _on_keep_failed(self, event: Composer.NotTaken | Composer.KeepFailed) -> None:
         self.say(event.problem, "warning")
 
     @on(Composer.EmptyEnter)
