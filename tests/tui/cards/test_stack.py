@@ -7,7 +7,7 @@ from textual.app import App, ComposeResult
 from textual.widgets import Input
 
 from felan_core.protocol.interactions import Interaction, Responder
-from felan_tui.cards.card import InteractionCard, Surroundings
+from felan_tui.cards.card import CardContext, InteractionCard
 from felan_tui.cards.messages import Answered, AskAgain, Left
 from felan_tui.cards.stack import LINGER, CardStack
 from felan_tui.gallery_samples import INTERACTIONS, interaction
@@ -44,7 +44,7 @@ async def test_what_is_typed_as_a_card_ends_is_not_lost() -> None:
 async def test_what_is_typed_right_behind_the_key_that_asks_again_is_not_lost() -> None:
     clock = [0.0]
     async with (app := Beside()).run_test() as pilot:
-        app.stack.around = Surroundings(clock=lambda: clock[0])
+        app.stack.around = CardContext(clock=lambda: clock[0])
         app.stack.show([INTERACTIONS["gone"][0]])
         await pilot.pause()
         app.stack.focus_current()
