@@ -28,25 +28,25 @@ def line(state: str, details: ToolDetails | None = None, **members: Any) -> str:
         **members,
     )
     ((block, _),) = entry_blocks(tool, me="me", now=NOW)
-    return shown(block, 60)
+    return " ".join(shown(block, 60).split())
 
 
 @pytest.mark.parametrize(
     ("state", "details", "words"),
     [
-        ("running", None, "● bash  make   running 1 min 05 s"),
-        ("completed", None, "✓ bash  make   1 min 05 s"),
-        ("completed", ToolDetails(exit_code=2), "✓ bash  make   exit 2 1 min 05 s"),
-        ("failed", None, "✗ bash  make   failed 1 min 05 s"),
-        ("failed", ToolDetails(exit_code=2), "✗ bash  make   exit 2 1 min 05 s"),
-        ("failed", ToolDetails(exit_code=127), "✗ bash  make   not found (exit 127) 1 min 05 s"),
-        ("failed", ToolDetails(exit_code=126), "✗ bash  make   cannot be run (exit 126) 1 min 05 s"),
-        ("failed", ToolDetails(reason="rejected"), "⊘ bash  make   rejected 1 min 05 s"),
-        ("interrupted", ToolDetails(reason="cancelled"), "⊘ bash  make   cancelled 1 min 05 s"),
-        ("interrupted", ToolDetails(reason="stopped"), "⊘ bash  make   stopped 1 min 05 s"),
-        ("interrupted", ToolDetails(reason="lost"), "⊘ bash  make   interrupted 1 min 05 s"),
-        ("interrupted", ToolDetails(reason="SIGSEGV"), "⊘ bash  make   SIGSEGV 1 min 05 s"),
-        ("interrupted", ToolDetails(reason="not_run"), "⊘ bash  make   not run"),
+        ("running", None, "● bash make running 1 min 05 s"),
+        ("completed", None, "✓ bash make 1 min 05 s"),
+        ("completed", ToolDetails(exit_code=2), "✓ bash make exit 2 1 min 05 s"),
+        ("failed", None, "✗ bash make failed 1 min 05 s"),
+        ("failed", ToolDetails(exit_code=2), "✗ bash make exit 2 1 min 05 s"),
+        ("failed", ToolDetails(exit_code=127), "✗ bash make not found (exit 127) 1 min 05 s"),
+        ("failed", ToolDetails(exit_code=126), "✗ bash make cannot be run (exit 126) 1 min 05 s"),
+        ("failed", ToolDetails(reason="rejected"), "⊘ bash make rejected 1 min 05 s"),
+        ("interrupted", ToolDetails(reason="cancelled"), "⊘ bash make cancelled 1 min 05 s"),
+        ("interrupted", ToolDetails(reason="stopped"), "⊘ bash make stopped 1 min 05 s"),
+        ("interrupted", ToolDetails(reason="lost"), "⊘ bash make interrupted 1 min 05 s"),
+        ("interrupted", ToolDetails(reason="SIGSEGV"), "⊘ bash make SIGSEGV 1 min 05 s"),
+        ("interrupted", ToolDetails(reason="not_run"), "⊘ bash make not run"),
     ],
 )
 def test_a_tool_says_what_became_of_it(state: str, details: ToolDetails | None, words: str) -> None:
@@ -54,7 +54,7 @@ def test_a_tool_says_what_became_of_it(state: str, details: ToolDetails | None, 
 
 
 def test_a_tool_that_waits_for_an_answer_has_no_time_yet() -> None:
-    assert line("running", waiting=True) == "◷ bash  make   waiting"
+    assert line("running", waiting=True) == "◷ bash make waiting"
 
 
 ME = {"state": "resolved", "responder": {"id": "me", "client": "tui"}}
