@@ -383,7 +383,7 @@ class InteractionCard(Widget, can_focus=True):
     def _ended_line(self) -> Content:
         how = ended(self.interaction, self.around.me)
         parts: list[str | tuple[str, str]] = [
-            (f"{how.glyph} {how.text}", f"$text-{how.tone}"),
+            (f"{how.glyph} {how.text}", how.tone),
             (f"  {one_line(self.interaction)}", "$text-muted"),
         ]
         if self._problem:

@@ -97,6 +97,12 @@ class CardStack(Widget, can_focus=False):
             self._take(interaction)
         self._arrange()
 
+    def settle(self, interaction: Interaction) -> None:
+        """Fold the card of an interaction that has ended, and give the focus on; other changes can wait."""
+        card = self._cards.get(interaction.id)
+        if card is not None and not card.folded and not is_open(interaction):
+            self.update_interaction(interaction)
+
     def update_interaction(self, interaction: Interaction) -> None:
         """One interaction as it is now: a new card, a change, or an end."""
         self._take(interaction)

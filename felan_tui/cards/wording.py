@@ -57,7 +57,7 @@ class CardKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Ended:
-    """How an interaction ended, as glyph, tone (a theme variable's name) and words."""
+    """How an interaction ended, as glyph, tone (a theme variable) and words."""
 
     glyph: str
     tone: str
@@ -170,11 +170,11 @@ def ended(interaction: Interaction, me: str | None) -> Ended:
                 result.glyph, result.tone, f"{result.text}{_by(interaction, me)}{_note(interaction)}"
             )
         case "expired":
-            return Ended("–", "warning", f"expired: {reason}" if reason else "expired, nobody answered")
+            return Ended("–", "$text-warning", f"expired: {reason}" if reason else "expired, nobody answered")
         case "cancelled":
-            return Ended("✗", "warning", f"cancelled: {reason}" if reason else "cancelled")
+            return Ended("✗", "$text-warning", f"cancelled: {reason}" if reason else "cancelled")
         case _:
-            return Ended("?", "warning", "waiting")
+            return Ended("?", "$text-warning", "waiting")
 
 
 def _by(interaction: Interaction, me: str | None) -> str:
@@ -191,8 +191,8 @@ def _note(interaction: Interaction) -> str:
     return f": {cut(safe_line(note, mark='⏎'), 200)}" if isinstance(note, str) and note else ""
 
 
-_YES = ("✓", "success")
-_NO = ("✗", "error")
+_YES = ("✓", "$text-success")
+_NO = ("✗", "$text-error")
 
 
 def _result(interaction: Interaction) -> Ended:

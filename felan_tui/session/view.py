@@ -132,6 +132,9 @@ class SessionView:
                 return
             case PresentationUpdated() as event:
                 self.pointer.take(event.element)
+            case InteractionUpdated() as event:
+                # At once, as the text that follows is: what is typed behind it is for the composer.
+                self.cards.settle(event.interaction)
             case RunEnded() as event:
                 message = event.error.message if event.error is not UNSET else ""
                 self.rule.run_ended(event.outcome, message)

@@ -21,12 +21,12 @@ def grounds(felan: Felan) -> set[str]:
 @pytest.mark.parametrize(("columns", "rows"), [(80, 24), (160, 48)])
 def test_every_cell_has_the_ground_of_the_theme(tmp_path: Path, columns: int, rows: int) -> None:
     with Felan(tmp_path, "demo", "tour", "--pace", "0", columns=columns, rows=rows) as felan:
-        felan.see("wants to")
+        felan.see("wants to edit")
         seen = {"session": grounds(felan)}
         for name, key, shown in (
-            ("card", b"\x1bOQ", "█ Rehearsal wants"),
+            ("card", b"\x1bOQ", "█ Rehearsal"),
             ("help", b"\x1bOP", "Keys"),
-            ("session again", b"\x1bOP", "█ Rehearsal wants"),
+            ("session again", b"\x1bOP", "█ Rehearsal"),
             ("palette", b"\x10", "Search"),
         ):
             felan.send(key)
@@ -46,7 +46,7 @@ def test_every_cell_has_the_ground_of_the_theme(tmp_path: Path, columns: int, ro
 
 def test_the_system_theme_follows_the_terminal_and_the_next_start_knows_it(tmp_path: Path) -> None:
     with Felan(tmp_path, "demo", "edit", "--pace", "0", answers=LIGHT) as felan:
-        felan.see("wants to")
+        felan.see("wants to edit")
         felan.wait(lambda _: "fbfbf8" in grounds(felan), "the light theme", WAIT)
         assert not {"14161a", "default"} & grounds(felan)
         # The terminal changes to its dark colours and says so.
@@ -66,7 +66,7 @@ def test_the_system_theme_follows_the_terminal_and_the_next_start_knows_it(tmp_p
 
 def test_a_chosen_theme_is_remembered_and_keeps_to_itself(tmp_path: Path) -> None:
     with Felan(tmp_path, "demo", "edit", "--pace", "0", answers=LIGHT) as felan:
-        felan.see("wants to")
+        felan.see("wants to edit")
         felan.send(b"\x10")
         felan.see("Search")
         felan.write("theme")
