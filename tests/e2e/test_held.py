@@ -55,7 +55,7 @@ def _spoil(data: Path, table: str, session: str) -> None:
 @pytest.mark.parametrize("table", ["sessions", "entries"])
 def test_a_spoiled_session_is_named_and_the_one_before_it_goes_on(tmp_path: Path, table: str) -> None:
     for word in ("first words", "second words"):
-        with Felan(tmp_path, "demo", "help", "--pace", "0") as felan:
+        with Felan(tmp_path, "demo", "help", "--pace", "0", rows=70) as felan:
             felan.ready()
             felan.enter(word)
             felan.see(word)
