@@ -65,7 +65,7 @@ class ComposerArea(SafeTextArea):
         # Ctrl+T: every terminal sends it, and neither tmux, the text area nor flow control wants it.
         Binding("ctrl+t", "follow_up", "Queue a follow-up", id="felan.composer.follow_up"),
         Binding("ctrl+j,shift+enter,alt+enter", "newline", "New line", id="felan.composer.newline"),
-        Binding("ctrl+underscore,ctrl+slash", "undo", "Undo", id="felan.composer.undo", show=False),
+        Binding("ctrl+underscore", "undo", "Undo", id="felan.composer.undo", show=False),
         Binding("ctrl+y", "redo_or_yank", "Redo or put back", id="felan.composer.yank", show=False),
         Binding("ctrl+r", "search", "Search the history", id="felan.composer.search", show=False),
         Binding("ctrl+g", "edit", "Edit in $EDITOR", id="felan.composer.edit", show=False),
