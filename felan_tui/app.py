@@ -119,7 +119,7 @@ class FelanApp(App[None], inherit_bindings=False):
         self._refused_until = 0.0
         self._notices = Notices()
         self._session = SessionScreen(start, data=data, notices=self._notices)
-        self._order = KeyOrder(self._handle, self.set_timer)
+        self._order = KeyOrder(self, self._handle)
         self.farewell = ""
         self._problem = ""
         self._command = ""
@@ -352,10 +352,10 @@ class FelanApp(App[None], inherit_bindings=False):
         target = (self.focused or self.screen) if goes_down else None
         await super().on_event(event)
         if target is not None:
-            self._order.sent(target)
+            self._order.sent(event, target)
 
-    async def on_key_done(self, event: KeyDone) -> None:
-        await self._order.done(event)
+    def on_key_done(self, event: KeyDone) -> None:
+        self._order.done(event)
 
     def _color_programs(self) -> None:
         """Programs' sixteen colours are those of the theme."""

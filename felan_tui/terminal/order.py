@@ -3,7 +3,8 @@
 Textual hands a key to the focused widget, whose messages and the key itself climb to the app one queue after
 the other; a key that follows at once may overtake them (F1 opened the help before an Esc left the card, and
 the Esc closed the help). A marker that is sent behind a key climbs the same way, so its arrival says that the
-key is done; a second one, that what the key posted is done too.
+key is done; a second one, that what the key posted is done too. What was asked for behind the next refresh,
+as a move of the focus is, comes last.
 """
 
 from collections import deque
@@ -11,17 +12,21 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from textual import events
+from textual.app import App
 from textual.dom import DOMNode
 from textual.events import Event
 from textual.message import Message
 
+from felan_tui.text.fields import SafeInput, SafeTextArea
+
 ROUNDS: Final = 2
 PATIENCE: Final = 0.5
-"""Seconds after which the next key is delivered anyway: a widget that is removed takes the marker with it."""
+"""Seconds after which it is seen whether the widget that has the marker is still there."""
+
+TRIES: Final = 6
+"""So often is it waited for, while the widget is there."""
 
 Deliver = Callable[[Event], Awaitable[None]]
-After = Callable[[float, Callable[[], Awaitable[None]]], object]
-"""A timer of the app: seconds, and what to call."""
 
 
 class KeyDone(Message):
@@ -34,11 +39,11 @@ class KeyDone(Message):
 
 
 class KeyOrder:
-    """Holds input back while a key is under way. ``deliver``: handles one event, as the app does."""
+    """Holds input back while a key is under way. ``deliver`` handles one event, as the app does."""
 
-    def __init__(self, deliver: Deliver, after: After) -> None:
+    def __init__(self, app: App[None], deliver: Deliver) -> None:
+        self._app = app
         self._deliver = deliver
-        self._after = after
         self._waiting: deque[Event] = deque()
         self._target: DOMNode | None = None  # of the last key, until it is known to be done
         self._number = 0
@@ -51,31 +56,60 @@ class KeyOrder:
         self._waiting.append(event)
         return True
 
+    def sent(self, event: Event, target: DOMNode) -> None:
+        """The event went to this widget. A field's text is in its queue, where nothing overtakes it."""
+        self._number += 1
+        typed = (
+            isinstance(event, events.Key)
+            and event.is_printable
+            and isinstance(target, SafeTextArea | SafeInput)
+        )
+        self._target = None if typed else target
+
     def _under_way(self) -> bool:
         """Whether the last key may not be done; a marker finds out."""
         if self._marked or self._target is None:
             return self._marked
-        number = self._number
-        if not self._target.is_attached or not self._target.post_message(KeyDone(number)):
-            self._target = None
-            return False
         self._marked = True
-        self._after(PATIENCE, lambda: self._release(number))
+        self._watch(self._number, TRIES)
+        self._send(KeyDone(self._number))
         return True
 
-    def sent(self, target: DOMNode) -> None:
-        """A key went to this widget."""
-        self._number += 1
-        self._target = target
+    def _send(self, marker: KeyDone) -> None:
+        target = self._target
+        if target is None or not target.is_attached or not target.post_message(marker):
+            self._climbed(marker.number)
 
-    async def done(self, marker: KeyDone) -> None:
+    def done(self, marker: KeyDone) -> None:
         """A marker arrived."""
-        if marker.number != self._number or self._target is None:
+        if marker.number != self._number or not self._marked:
             return
-        if marker.round < ROUNDS and self._target.is_attached:
-            self._target.post_message(KeyDone(marker.number, marker.round + 1))
+        if marker.round < ROUNDS:
+            self._send(KeyDone(marker.number, marker.round + 1))
         else:
-            await self._release(marker.number)
+            self._climbed(marker.number)
+
+    def _climbed(self, number: int) -> None:
+        """The key is done, and what it posted: wait for what it asked for behind the next refresh."""
+
+        def refreshed() -> None:
+            # The focus moves by a call of the app, which is queued before this one.
+            self._app.call_later(self._release, number)
+
+        if not self._app.screen.call_after_refresh(refreshed):
+            refreshed()
+
+    def _watch(self, number: int, tries: int) -> None:
+        """Go on without the marker where a widget that was removed took it along."""
+
+        async def look() -> None:
+            if self._marked and number == self._number:
+                if tries and self._target is not None and self._target.is_attached:
+                    self._watch(number, tries - 1)
+                else:
+                    await self._release(number)
+
+        self._app.set_timer(PATIENCE, look)
 
     async def _release(self, number: int) -> None:
         if number != self._number or not self._marked:

@@ -28,7 +28,7 @@ class Box(Widget, can_focus=True):
 class Boxes(App[None]):
     def __init__(self) -> None:
         super().__init__()
-        self.order = KeyOrder(self.handle, self.set_timer)
+        self.order = KeyOrder(self, self.handle)
 
     def compose(self) -> ComposeResult:
         yield Box("one")
@@ -52,10 +52,10 @@ class Boxes(App[None]):
         )
         await super().on_event(event)
         if target is not None:
-            self.order.sent(target)
+            self.order.sent(event, target)
 
-    async def on_key_done(self, event: KeyDone) -> None:
-        await self.order.done(event)
+    def on_key_done(self, event: KeyDone) -> None:
+        self.order.done(event)
 
 
 async def keys_of(*typed: str) -> tuple[list[str], list[str]]:
