@@ -58,7 +58,7 @@ def test_a_turn_is_steered_and_then_cancelled(tmp_path: Path) -> None:
         felan.see("On to the next part.", "wants to run")
         assert list(felan.project.iterdir()) == []
         felan.press("esc")
-        felan.see("– cancelled", "cancelled with the turn")
+        felan.see("– stopped", "cancelled with the turn")
         felan.enter("/fail")
         felan.see("The rehearsal refused, as it was asked to.")
         assert felan.quit() == 0

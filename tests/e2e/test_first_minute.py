@@ -66,6 +66,8 @@ def _a_command_of_ones_own_is_followed_live(felan: Felan) -> None:
     gate.write_text("go on\n")
     felan.see("at-last")
     felan.press("f3")
+    felan.see("F3 hide")
+    felan.press("f3")
     felan.see_not("at-last")
 
 

@@ -110,7 +110,7 @@ def test_after_a_stop_pastes_keys_and_the_mouse_are_as_before(tmp_path: Path) ->
         felan.send(b"\x1b[200~after \x1b[31mit\x1b[201~")
         felan.see("› after it")
         felan.resize(100, 30)
-        felan.see("─" * 55 + "Enter steers")
+        felan.see("Enter steer · Ctrl+T queue · F6 transcript")
         felan.see("wants to edit")
         row = next(y for y, line in enumerate(felan.text().split("\n")) if "wants to edit" in line)
         felan.send(b"\x1b[<0;10;%dM\x1b[<0;10;%dm" % (row + 1, row + 1))

@@ -26,7 +26,8 @@ WIDGETS: dict[str, tuple[type[Widget], ...]] = {
     "Card": (ApprovalCard, CardStack),
     "Transcript": (SessionTranscript,),
     "Panel": (ProcessPanel, OutputView),
-    "Side": (DocumentView, ViewPanel),
+    "Side": (DocumentView,),
+    "Table": (ViewPanel,),
 }
 SHARED = {
     "ctrl+c": "copies a selection itself before it clears or cancels",
