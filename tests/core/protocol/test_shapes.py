@@ -116,8 +116,8 @@ def test_what_is_taken_is_given_back_the_same(name: str) -> None:
             # A member that nobody knows is stripped, whatever it holds.
             assert parse_schema(shape, {**value, "later": later}) == typed
 
-    # Hypothesis also draws constants of the loaded modules, so the first examples differ with the tests that ran
-    # before; a shape that takes exactly one of its members may refuse all of them.
+    # Hypothesis also draws constants of the loaded modules, so the first examples differ with the tests that
+    # ran before; a shape that takes exactly one of its members may refuse all of them.
     for examples in (5, 100):
         play = settings(
             max_examples=examples,
