@@ -85,9 +85,9 @@ def make_folder(folder: Path) -> None:
 
 
 def own_folder(folder: Path) -> None:
-    """Make or seal a folder that has a name of Felan's own inside the data folder: 0700 under any umask.
+    """Create or seal one of Felan's own folders inside the data folder: 0700 under any umask.
 
-    What it lies in has to be there: a data folder that was deleted is not made again. Raises ``Untrusted``
+    Its parent must exist: a deleted data folder is not created again. Raises ``Untrusted``
     and ``OSError``.
     """
     with contextlib.suppress(FileExistsError):

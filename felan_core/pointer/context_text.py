@@ -58,7 +58,7 @@ _END = (
     "target_status CLEARED with task_id and pointer_text null."
 )
 _LONG = (_ABOUT, _WHEN, _ANSWER, _END)
-# What is left out, one after the other, where the header alone is too long.
+# The parts to drop, step by step, where the header alone is too long.
 _LEFT_OUT = ((), ("request",), ("request", "note"), ("request", "note", "publisher"))
 
 

@@ -82,7 +82,7 @@ class JsonLineDecoder:
         """The first fault in the stream: every later call raises it. None while the stream is sound."""
 
     def push(self, data: bytes) -> list[JsonObject]:
-        """The values of the frames that ``data`` completes, in their order.
+        """Return the values of the frames that ``data`` completes, in order.
 
         All of ``data`` is consumed. A bad frame after good ones sets ``failure``, and the good ones are
         returned; the next call raises. Raises ``ProtocolError`` where there is no good frame before the bad

@@ -44,7 +44,7 @@ class RunStatus:
         self.stopping = self._run is not None
 
     def ended(self, outcome: "RunOutcome", message: str = "") -> None:
-        """How the turn ended. What is not `completed` is shown until the next turn."""
+        """Show how the turn ended; any outcome but `completed` stays until the next turn."""
         words, style = _ENDED[outcome]
         self._ended = (f"{words}: {safe_line(message)}" if words and message else words, style)
         self._run, self.stopping = None, False

@@ -52,7 +52,7 @@ class FieldRow(Widget):
         return given(self.field.required, False)
 
     def problem(self) -> str | None:
-        """What is wrong with what is in the field, in words that say what to do."""
+        """Return the fault of the field's value, worded as advice; None where the value is valid."""
         value = self.editor.value()
         if value is None:
             return "required" if self.required else None

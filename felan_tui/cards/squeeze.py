@@ -31,7 +31,7 @@ class Wish:
 
 
 def squeezed(wishes: Sequence[Wish], room: int) -> list[int]:
-    """The rows of each part, in `room` rows together where their steps allow it."""
+    """Return the rows of each part; together they fit into `room` where the steps allow it."""
     rows = [wish.rows for wish in wishes]
     for rank in sorted({rank for wish in wishes for rank, _ in wish.steps}, reverse=True):
         for index, wish in enumerate(wishes):

@@ -1,4 +1,4 @@
-"""What an approval is about, as lines to show: command, folder, paths, diffs, text; nothing stays hidden.
+"""The subject of an approval as lines: command, folder, paths, diffs, text; nothing is hidden.
 
 Every string passes `visible`, so that an escape sequence or a bidirectional control is seen as a sign. A
 line is folded hard, not wrapped at words: the spaces of a command mean something. What an agent wrote has a

@@ -148,7 +148,7 @@ class Composer(Vertical):
 
     @property
     def draft(self) -> Draft:
-        """What stands here, with its pastes."""
+        """The draft, with its pastes."""
         return self.area.draft
 
     @property

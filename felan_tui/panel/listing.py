@@ -47,7 +47,7 @@ class ProcessList(DrawnLines, can_focus=True, inherit_bindings=False):
 
     @property
     def rows(self) -> list[ProcessRow]:
-        """What is listed."""
+        """The listed processes, oldest first."""
         return self._rows
 
     def row(self, process_id: str | None) -> ProcessRow | None:

@@ -301,7 +301,7 @@ class PointerScreen(ModalScreen[None]):
         self._show("edit", said)
 
     def on_text_area_changed(self, event: SafeTextArea.Changed) -> None:
-        """What is written is a draft at once, so that nothing is lost whatever happens next."""
+        """Keep each change as a draft at once, so that nothing is lost."""
         event.stop()
         if self._mode != "edit" or self._base is None:
             return

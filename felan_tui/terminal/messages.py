@@ -59,7 +59,7 @@ class TerminalPasteStalled(Message):
 
 
 class TerminalInputFailed(Message):
-    """The thread that reads the terminal ended by a fault of ours: no key arrives any more."""
+    """The thread that reads the terminal failed: no key arrives any more."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__()

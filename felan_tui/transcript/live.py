@@ -120,8 +120,8 @@ class LiveMarkdown:
         self._open_drawing = Drawing(drawing.width, look, highlighted=False, base=drawing.base)
         self._final_drawing = Drawing(drawing.width, look, limit=QUICK_CODE, base=drawing.base)
         self._references: dict[str, dict[str, Any]] = {}
-        # The source of what is not frozen. Of the open block it is what is below the last seam; what is
-        # above all seams, and what the parser needs of it, are kept beside.
+        # The source of the open block below its last seam. The source above the seams, and the parser's state
+        # there, are kept apart.
         self._source = ""
         self._above: list[str] = []
         self._context = ""
@@ -246,7 +246,7 @@ class LiveMarkdown:
         return True
 
     def _apart(self, rows: list[Row]) -> list[Row]:
-        """The rows behind an empty one, where they are the first of the open block and not of the text."""
+        """Put an empty row before the first rows of an open block, except at the start of the text."""
         return [[], *rows] if rows and self.lines.final and self.lines.kept == self.lines.final else rows
 
     def _show_plain(self, text: str) -> None:

@@ -159,7 +159,7 @@ def plan_uninstall(agent: Agent, home: str, folder: str, state_root: str) -> Pla
 
 
 def _change(agent: Agent, home: str, change: Callable[[dict[str, Json], str], None]) -> tuple[Change, bool]:
-    """The change of the file with the hooks, and whether others' hooks move with it."""
+    """Return the change of the hooks file, and whether it moves the hooks of others."""
     one = _file(home, agent.file)
     config, layout = parse(one.before or b"", one.path)
     check_types(config, agent, one.path)
