@@ -309,6 +309,9 @@ class FelanApp(App[None], inherit_bindings=False):
 
     def leave(self, code: int = 0, farewell: str = "") -> None:
         """End the app: the exit code, and what to say on the plain terminal."""
+        # The terminal is the shell's again before the host has ended: a second Ctrl+C is a signal by then.
+        # A function and not SIG_IGN, which the programs that are started from now on would inherit.
+        signal.signal(signal.SIGINT, lambda number, frame: None)
         self.farewell = self.farewell or farewell
         self._session.keep()
         self.exit(return_code=code)
