@@ -1,14 +1,17 @@
 """TerminalDriver: reads the terminal strictly, asks what it is, and survives that it is taken away.
 
-Textual's own parser types what it does not know, ends a paste at the first escape sequence, and dies of a
-byte that is not UTF-8 (8.2.8); `Reader` replaces it. Textual's driver starts its threads again at every
-SIGCONT, of which `fg` sends two (the shell's to the whole job, and the launcher's); and its writer's thread
-ends at the first write that fails, after which the app waits for ever for it to take another line.
+Textual's own parser types unknown sequences, ends a paste at the first escape sequence, and dies of a byte
+that is not UTF-8 (8.2.8); `Reader` replaces it. Textual's driver writes from its signal handlers, which waits
+for ever when the signal comes inside another write (the writer's queue is locked): here the event loop calls
+them. It starts its threads again at every SIGCONT, of which `fg` sends two (the shell's to the whole job, and
+the launcher's). Its writer's thread ends at the first write that fails, and the app then waits for ever.
 """
 
+import asyncio
 import logging
 import os
 import select
+import signal
 import termios
 import threading
 import time
@@ -61,8 +64,11 @@ class TerminalDriver(LinuxDriver):
         self._kitty = False
         self._modifies_keys = False
         self._asks = os.environ.get("TERM_PROGRAM") != "Apple_Terminal" and os.environ.get("TERM") != "linux"
-        self._resuming = False
-        self._again = False
+        self._suspended = False
+        loop = asyncio.get_running_loop()
+        untyped: Any = self
+        loop.add_signal_handler(signal.SIGTSTP, untyped._sigtstp_application)
+        loop.add_signal_handler(signal.SIGCONT, untyped._sigcont_application)
 
     # --- the modes of the terminal ---
 
@@ -85,26 +91,20 @@ class TerminalDriver(LinuxDriver):
                 self.write(MODIFY_OTHER_KEYS[1])
         super().stop_application_mode()
 
-    def resume_application_mode(self) -> None:
-        """Take the terminal again, once, however often it is asked for.
+    def suspend_application_mode(self) -> None:
+        """Give the terminal back for a while. An app that ends has given it back already."""
+        if self._running():
+            self._suspended = True
+            super().suspend_application_mode()
 
-        It is called in a signal handler, so it may come while it runs.
-        """
-        if self._resuming:
-            self._again = True
-            return
-        self._resuming = True
-        try:
-            if self._running():
-                if not self._taken_away():
-                    return
-                self.suspend_application_mode()
-            self._again = True
-            while self._again and not self._running():
-                self._again = False
-                super().resume_application_mode()
-        finally:
-            self._resuming = False
+    def resume_application_mode(self) -> None:
+        """Take the terminal again; once, however many signals ask for it."""
+        if self._running() and self._taken_away():
+            self.suspend_application_mode()
+        if self._suspended:
+            super().resume_application_mode()
+            # In the background the terminal stays the shell's, and another SIGCONT comes.
+            self._suspended = not self._running()
 
     def _running(self) -> bool:
         return self._key_thread is not None and self._key_thread.is_alive()

@@ -2,9 +2,11 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 from tests.e2e.felan import Felan
+from tests.harness.terminal import Terminal
 
 REPLIES = [
     b"\x1b[?62;22c",
@@ -115,6 +117,46 @@ def test_after_a_stop_pastes_keys_and_the_mouse_are_as_before(tmp_path: Path) ->
         row = next(y for y, line in enumerate(felan.text().split("\n")) if "wants to edit" in line)
         felan.send(b"\x1b[<0;10;%dM\x1b[<0;10;%dm" % (row + 1, row + 1))
         felan.see("█ Rehearsal wants to edit")
+
+
+STOPPED = """
+import os, signal
+from textual.app import App
+from felan_tui.terminal.driver import TerminalDriver
+
+class Stopped(App):
+    def on_mount(self):
+        {stop}
+
+app = Stopped(driver_class=TerminalDriver)
+app.run()
+print("ended")
+"""
+STOP = "os.kill(os.getpid(), signal.SIGTSTP)"
+
+
+def continued(terminal: Terminal) -> None:
+    """No shell is there that would do it."""
+    stopped = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
+    terminal.wait(lambda _: os.waitid(os.P_PID, terminal.pid, stopped), "the stop")
+    os.kill(terminal.pid, signal.SIGCONT)
+
+
+def test_a_stop_inside_a_write_waits_for_the_write(tmp_path: Path) -> None:
+    program = STOPPED.format(stop=f"with self._driver._writer_thread._queue.mutex: {STOP}")
+    with Terminal([sys.executable, "-c", program], cwd=str(tmp_path)) as terminal:
+        continued(terminal)
+        terminal.wait(lambda _: bytes(terminal.output).count(b"\x1b[?2004h") == 2, "the modes again")
+        terminal.send(b"\x11")
+        assert terminal.ended(20) == 0
+
+
+def test_a_stop_at_the_end_leaves_the_terminal_given_back(tmp_path: Path) -> None:
+    program = STOPPED.format(stop=f"self.exit(); {STOP}")
+    with Terminal([sys.executable, "-c", program], cwd=str(tmp_path)) as terminal:
+        continued(terminal)
+        assert terminal.ended(20) == 0
+        assert terminal.settings() == terminal.before
 
 
 def test_esc_and_a_key_at_once_are_both(tmp_path: Path) -> None:
