@@ -112,7 +112,7 @@ async def _bar(folder: str, changes: int = 40) -> list[str]:
     from felan_core.protocol.events import PresentationUpdated
     from felan_core.protocol.operations import CreateParams
     from felan_tui.cli.embed import EmbeddedHost, Folders, claim
-    from felan_tui.session.link import connect
+    from felan_tui.session.controller import connect
 
     folders = Folders(Path(folder) / "host")
     host = await EmbeddedHost.open(folders, claim(folders, terminal="a benchmark"))

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from felan_core.client.host_client import HostClient
     from felan_tui.preferences import AgentKind
-    from felan_tui.session.link import OpenHost
+    from felan_tui.session.controller import OpenHost
     from felan_tui.start.card import StartCard
     from felan_tui.terminal.handover import Handover
     from felan_tui.terminal.messages import TerminalBackground, TerminalInputFailed
@@ -49,7 +49,7 @@ FIRST_KEYS_SECONDS: Final = 0.05
 """How long the first paint has the process to itself before the rest is loaded."""
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 PARTS: Final = (
-    "felan_tui.session.link",
+    "felan_tui.session.controller",
     "felan_tui.session.view",
     "felan_tui.session.clearing",
     "markdown_it",
@@ -203,7 +203,7 @@ class FelanApp(App[None], inherit_bindings=False):
         if self._client is None:
             assert self._host is not None
             host = await asyncio.shield(self._host)
-            from felan_tui.session.link import connect
+            from felan_tui.session.controller import connect
 
             self._client = await connect(host, self._session.lost, self._session.resynced)
         return self._client
@@ -216,7 +216,7 @@ class FelanApp(App[None], inherit_bindings=False):
         except HostUnavailable as error:
             self.leave(error.code, error.message)
             return
-        from felan_tui.session.link import NothingToContinue, Refusal, begin, words
+        from felan_tui.session.controller import NothingToContinue, Refusal, begin, words
 
         try:
             link = await begin(client, start, self._session.changed, self._name_unreadable)
@@ -236,7 +236,7 @@ class FelanApp(App[None], inherit_bindings=False):
         except HostUnavailable as error:
             self.leave(error.code, error.message)
             return
-        from felan_tui.session.link import folder_sessions, unreadable
+        from felan_tui.session.controller import folder_sessions, unreadable
 
         rows = await folder_sessions(client, self._start.cwd)
         for row in rows:

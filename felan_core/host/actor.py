@@ -10,11 +10,11 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from felan_core.host.call import Call
 from felan_core.host.connection import Connection
-from felan_core.host.fitting import label
+from felan_core.host.request_context import RequestContext
+from felan_core.host.sanitize import label
 from felan_core.host.services import Services
-from felan_core.protocol.base import LIMITS, UNSET, JsonObject, given
+from felan_core.protocol.base import LIMITS, UNSET, JsonObject, or_default
 from felan_core.protocol.entries import NoticeEntry
 from felan_core.protocol.envelopes import EventFrame, TextFrame
 from felan_core.protocol.errors import ProtocolError, invalid
@@ -157,7 +157,7 @@ class SessionActor:
     async def commit(
         self,
         *events: KnownEvent,
-        settle: tuple[Call, msgspec.Struct] | None = None,
+        settle: tuple[RequestContext, msgspec.Struct] | None = None,
         resumes: Mapping[str, JsonObject | None] | None = None,
     ) -> None:
         """Take ``events``: next revisions, one transaction, then everybody is told. Inside a job alone.
@@ -283,7 +283,7 @@ class SessionActor:
             memory=self.memory,
             instructions=self.instructions,
             policy=state.policy.name,
-            leaf=given(state.branch.leaf, "") or None,
+            leaf=or_default(state.branch.leaf, "") or None,
             waiting=sum(one.state in OPEN_STATES for one in state.interactions.values()),
         )
 

@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
-from felan_core.host.call import Call, accepted, refused
 from felan_core.host.connection import Connection
+from felan_core.host.request_context import RequestContext, accepted, refused
 from felan_core.protocol import (
     LIMITS,
     UNSET,
@@ -31,7 +31,7 @@ from felan_core.protocol.records import check_request_capacity
 from felan_core.store.errors import AlreadyReserved, StoreBroken, StoreError, StoreLost
 from felan_core.store.store import Store
 
-Handler = Callable[[Call], Awaitable[msgspec.Struct]]
+Handler = Callable[[RequestContext], Awaitable[msgspec.Struct]]
 RESERVED: Final = ("queue.update",)
 """Named and parsed, never advertised (session protocol §4)."""
 
@@ -107,7 +107,7 @@ class Admission:
             if record.id in self._running:
                 # Another connection sent the same meanwhile.
                 return await self._known(connection, request.id, record)
-        call = Call(
+        call = RequestContext(
             operation=operation,
             params=params,
             session=session,
@@ -139,14 +139,14 @@ class Admission:
 
         return replay()
 
-    async def _perform(self, call: Call) -> None:
+    async def _perform(self, call: RequestContext) -> None:
         if not call.operation.bulk:
             return await self._answer(call)
         # A large reply is computed only when it can be queued, one at a time a connection.
         async with call.connection.space(LIMITS.page_bytes):
             await self._answer(call)
 
-    async def _answer(self, call: Call) -> None:
+    async def _answer(self, call: RequestContext) -> None:
         reply = await self._reply(call)
         self._finish(call, reply)
         if call.replied:
@@ -157,7 +157,7 @@ class Admission:
             self._report(error, call.operation.name)
             call.connection.refuse(call.re, _failure(call))
 
-    async def _reply(self, call: Call) -> JsonObject:
+    async def _reply(self, call: RequestContext) -> JsonObject:
         try:
             result = await self._handlers[call.operation.name](call)
             return await self._done(call, accepted(call.re, result))
@@ -174,7 +174,7 @@ class Admission:
             self._report(error, call.operation.name)
             return await self._failed(call, _failure(call))
 
-    async def _done(self, call: Call, reply: JsonObject) -> JsonObject:
+    async def _done(self, call: RequestContext, reply: JsonObject) -> JsonObject:
         """Keep the reply of what was done. Where that fails nobody is told what could not be told again."""
         try:
             await call.conclude(reply, accepted=True)
@@ -186,7 +186,7 @@ class Admission:
             return refused(call.re, error)
         return reply
 
-    async def _not_stored(self, call: Call, failure: StoreError) -> JsonObject:
+    async def _not_stored(self, call: RequestContext, failure: StoreError) -> JsonObject:
         """A write failed. Whether its transaction is on disk all the same, the request's record decides.
 
         Where not even that can be read, nobody knows: ``indeterminate``, and asking again finds out.
@@ -203,7 +203,7 @@ class Admission:
             return {**stored.reply, "re": call.re}
         return await self._failed(call, storage_refusal(failure))
 
-    async def _overtaken(self, call: Call) -> JsonObject:
+    async def _overtaken(self, call: RequestContext) -> JsonObject:
         """The same request was taken, done and told while this one was being admitted."""
         assert call.record is not None
         stored = await self._store.request(call.record.id)
@@ -212,7 +212,7 @@ class Admission:
             return refused(call.re, ProtocolError("request_conflict", "id: another request has this id"))
         return {**_kept_reply(stored), "re": call.re}
 
-    async def _failed(self, call: Call, error: ProtocolError) -> JsonObject:
+    async def _failed(self, call: RequestContext, error: ProtocolError) -> JsonObject:
         reply = refused(call.re, error)
         try:
             await call.conclude(reply, accepted=False)
@@ -220,7 +220,7 @@ class Admission:
             self._report(failure, call.operation.name)
         return reply
 
-    def _finish(self, call: Call, reply: JsonObject) -> None:
+    def _finish(self, call: RequestContext, reply: JsonObject) -> None:
         if call.record is not None:
             _, future = self._running.pop(call.record.id)
             if not future.done():
@@ -236,7 +236,7 @@ def storage_refusal(error: StoreError) -> ProtocolError:
     return ProtocolError("storage_failure", str(error), details=details)
 
 
-def _failure(call: Call) -> ProtocolError:
+def _failure(call: RequestContext) -> ProtocolError:
     """The refusal of a request at which the host itself failed."""
     code = "indeterminate" if call.reserved else "unavailable"
     return ProtocolError(code, "the host failed at this request")

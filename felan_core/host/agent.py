@@ -7,8 +7,8 @@ import msgspec
 
 from felan_core.agents.backend import AgentError, AgentGone, Backend
 from felan_core.host.actor import SessionActor, notice_entry
-from felan_core.host.fitting import label
 from felan_core.host.pointer import Pointer
+from felan_core.host.sanitize import label
 from felan_core.host.services import CLEARS_SETTING
 from felan_core.protocol.base import UNSET
 from felan_core.protocol.entries import MessageEntry

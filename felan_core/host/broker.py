@@ -16,7 +16,7 @@ import msgspec
 
 from felan_core.agents.backend import Deferred, Withdrawn
 from felan_core.host.actor import SessionActor
-from felan_core.host.call import Call
+from felan_core.host.request_context import RequestContext
 from felan_core.protocol import LIMITS, UNSET, ProtocolError, validate_interaction_answer
 from felan_core.protocol.base import JsonObject, Maybe
 from felan_core.protocol.events import InteractionUpdated, KnownEvent
@@ -95,7 +95,7 @@ class Broker:
 
     # --- answering ---
 
-    async def answer(self, call: Call, params: AnswerParams) -> AnswerResult:
+    async def answer(self, call: RequestContext, params: AnswerParams) -> AnswerResult:
         """Take an answer, in the contract's order of checks. The first one wins, on disk before anybody is
         told.
         """
@@ -133,7 +133,7 @@ class Broker:
             self._continues(self._deferred(resolved, answer))
         return result
 
-    def _authorise(self, call: Call, interaction: Interaction) -> None:
+    def _authorise(self, call: RequestContext, interaction: Interaction) -> None:
         connection = call.connection
         if self._actor.id not in connection.attached:
             raise ProtocolError("forbidden", "interaction: attach to the session first")

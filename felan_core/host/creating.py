@@ -3,13 +3,13 @@
 import asyncio
 
 from felan_core.credentials import refusal
-from felan_core.host.call import Call
-from felan_core.host.panel import checked_folder
 from felan_core.host.pointer import RECOVERY
+from felan_core.host.processes import checked_folder
+from felan_core.host.request_context import RequestContext
 from felan_core.host.services import AGENT_SETTING, CLEARS_SETTING, Services
 from felan_core.pointer.errors import PointerError
 from felan_core.pointer.lifecycle import CLEAR_SOURCE, session_started
-from felan_core.protocol import UNSET, ProtocolError, given
+from felan_core.protocol import UNSET, ProtocolError, or_default
 from felan_core.protocol.base import JsonObject
 from felan_core.protocol.errors import invalid
 from felan_core.protocol.operations import CreateParams, SessionResult
@@ -18,7 +18,7 @@ from felan_core.store.batch import Batch
 from felan_core.store.rows import SessionRecord
 
 
-async def create_session(services: Services, call: Call, params: CreateParams) -> SessionResult:
+async def create_session(services: Services, call: RequestContext, params: CreateParams) -> SessionResult:
     """``sessions.create``. The agent is started when it is first needed.
 
     With the setting ``felan.clears`` the new session takes the place of the one that it names: it has its
@@ -28,7 +28,7 @@ async def create_session(services: Services, call: Call, params: CreateParams) -
     one cannot be written: a session does not go on after a clear that did not take.
     """
     cwd = checked_folder(params.cwd, "params.cwd")
-    wanted = given(params.extensions, {})
+    wanted = or_default(params.extensions, {})
     _check_secrets(wanted)
     cleared = await _cleared(services, wanted)
     settings: JsonObject = {**(cleared.settings if cleared else {}), **wanted}
@@ -55,7 +55,7 @@ async def create_session(services: Services, call: Call, params: CreateParams) -
         run=None,
         settings={**settings, AGENT_SETTING: kind},
         memory=None,
-        instructions=given(params.instructions, cleared.instructions if cleared else ""),
+        instructions=or_default(params.instructions, cleared.instructions if cleared else ""),
         policy="default",
         leaf=None,
         waiting=0,

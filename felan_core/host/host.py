@@ -12,17 +12,17 @@ import msgspec
 from felan_core import __version__
 from felan_core.files.presence import LOOK_SECONDS
 from felan_core.host.admission import Admission, Handler
-from felan_core.host.call import Call
 from felan_core.host.connection import STALL_SECONDS, Connection, Link
 from felan_core.host.creating import create_session
 from felan_core.host.cursors import parse_row_cursor, row_cursor
-from felan_core.host.fitting import label
-from felan_core.host.panel import process_row
+from felan_core.host.processes import process_row
+from felan_core.host.request_context import RequestContext
+from felan_core.host.sanitize import label
 from felan_core.host.services import Services
 from felan_core.host.session import LiveSession
 from felan_core.processes.errors import OffsetPastEnd, ProcessError, UnknownProcess
 from felan_core.processes.records import ProcessRecord
-from felan_core.protocol import INTERACTION_KINDS, LIMITS, PROTOCOL_VERSION, UNSET, ProtocolError, given
+from felan_core.protocol import INTERACTION_KINDS, LIMITS, PROTOCOL_VERSION, UNSET, ProtocolError, or_default
 from felan_core.protocol import operations as op
 from felan_core.protocol.base import Maybe
 from felan_core.protocol.connection import Offer
@@ -200,8 +200,10 @@ class Host:
     # --- operations ---
 
     def _handlers(self) -> dict[str, Handler]:
-        def on_session(method: Callable[[LiveSession, Call, Any], Awaitable[msgspec.Struct]]) -> Handler:
-            async def handle(call: Call) -> msgspec.Struct:
+        def on_session(
+            method: Callable[[LiveSession, RequestContext, Any], Awaitable[msgspec.Struct]],
+        ) -> Handler:
+            async def handle(call: RequestContext) -> msgspec.Struct:
                 return await method(await self._live(call.session or ""), call, call.params)
 
             return handle
@@ -254,7 +256,7 @@ class Host:
             ),
         )
 
-    async def _status(self, call: Call) -> op.HostStatusResult:
+    async def _status(self, call: RequestContext) -> op.HostStatusResult:
         store = self._services.store
         counts = await store.counts()
         lives = [task.result() for task in self._sessions.values() if task.done() and not task.exception()]
@@ -268,10 +270,10 @@ class Host:
             started_at=self._started_at,
         )
 
-    async def _list(self, call: Call) -> op.SessionsPage:
+    async def _list(self, call: RequestContext) -> op.SessionsPage:
         params: op.SessionsListParams = call.params
-        wanted = given(params.filter, op.SessionsFilter())
-        limit = given(params.limit, DEFAULT_PAGE)
+        wanted = or_default(params.filter, op.SessionsFilter())
+        limit = or_default(params.limit, DEFAULT_PAGE)
         scope = msgspec.json.encode(wanted).decode()
         after = None if params.cursor is UNSET else parse_row_cursor(str(params.cursor), scope)
         if after is not None and not await self._services.store.session_exists(after[1]):
@@ -290,10 +292,10 @@ class Host:
             cursor = row_cursor((shown[-1].created_at, shown[-1].id), scope)
         return op.SessionsPage(items=[session_row(record) for record in shown], next_cursor=cursor)
 
-    async def _create(self, call: Call) -> op.SessionResult:
+    async def _create(self, call: RequestContext) -> op.SessionResult:
         return await create_session(self._services, call, call.params)
 
-    async def _attach(self, call: Call) -> op.AttachResult:
+    async def _attach(self, call: RequestContext) -> op.AttachResult:
         live = await self._live(call.session or "")
         result = await live.attach(call, call.params)
         if call.connection.client.kind == "tui":
@@ -302,7 +304,7 @@ class Host:
 
     # --- processes ---
 
-    async def _processes(self, call: Call) -> op.ProcessesPage:
+    async def _processes(self, call: RequestContext) -> op.ProcessesPage:
         params: op.PageParams = call.params
         live = await self._live(call.session or "")
         rows = sorted(live.actor.state.processes.values(), key=lambda row: (row.started_at, row.id))
@@ -310,7 +312,7 @@ class Host:
         if params.cursor is not UNSET:
             after = parse_row_cursor(str(params.cursor), scope)
             rows = [row for row in rows if (row.started_at, row.id) > after]
-        limit = given(params.limit, DEFAULT_PAGE)
+        limit = or_default(params.limit, DEFAULT_PAGE)
         shown = [self._fresh(row.id) or row for row in rows[:limit]]
         cursor: Maybe[str] = UNSET
         if len(rows) > limit:
@@ -323,15 +325,15 @@ class Host:
         except UnknownProcess:
             return None
 
-    async def _read_process(self, call: Call) -> op.ProcessReadResult:
+    async def _read_process(self, call: RequestContext) -> op.ProcessReadResult:
         params: op.ProcessReadParams = call.params
         (await self._live(call.session or "")).check_process(params.process)
         try:
             read = await self._services.processes.read(
                 params.process,
                 params.offset,
-                given(params.limit, LIMITS.process_read_bytes),
-                given(params.wait_ms, 0),
+                or_default(params.limit, LIMITS.process_read_bytes),
+                or_default(params.wait_ms, 0),
             )
         except OffsetPastEnd as error:
             raise invalid(f"offset: {error}") from error
@@ -346,13 +348,13 @@ class Host:
             eof=read.eof,
         )
 
-    async def _stop_process(self, call: Call) -> op.ProcessStopResult:
+    async def _stop_process(self, call: RequestContext) -> op.ProcessStopResult:
         params: op.ProcessStopParams = call.params
         (await self._live(call.session or "")).check_process(params.process)
         await call.reserve()
         try:
             record = await self._services.processes.stop(
-                params.process, given(params.signal, "term"), given(params.grace_ms, 2000)
+                params.process, or_default(params.signal, "term"), or_default(params.grace_ms, 2000)
             )
         except ProcessError as error:
             raise ProtocolError("not_found", f"process: {error}") from error

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 import msgspec
 
 from felan_core.host.actor import SessionActor
-from felan_core.host.call import Call
-from felan_core.host.shares import check_element
-from felan_core.protocol import LIMITS, ProtocolError, given
+from felan_core.host.quotas import check_element
+from felan_core.host.request_context import RequestContext
+from felan_core.protocol import LIMITS, ProtocolError, or_default
 from felan_core.protocol.elements import Action, Element, StatusElement, ViewElement
 from felan_core.protocol.errors import invalid
 from felan_core.protocol.events import PresentationRemoved, PresentationUpdated
@@ -37,7 +37,7 @@ def hide(actor: SessionActor, element: str) -> list[PresentationRemoved]:
     return [PresentationRemoved(element=element)] if element in actor.state.presentation else []
 
 
-def check_action(actor: SessionActor, call: Call, params: UiActionParams) -> Action:
+def check_action(actor: SessionActor, call: RequestContext, params: UiActionParams) -> Action:
     """Check a ``ui.action`` against the current element, in the contract's order; the declared action."""
     if actor.id not in call.connection.attached:
         raise ProtocolError("forbidden", "element: attach to the session first")
@@ -55,12 +55,12 @@ def check_action(actor: SessionActor, call: Call, params: UiActionParams) -> Act
             "revision: the element changed meanwhile",
             details={"revision": element.revision},
         )
-    declared: Iterable[Action] = [] if isinstance(element, StatusElement) else given(element.actions, [])
+    declared: Iterable[Action] = [] if isinstance(element, StatusElement) else or_default(element.actions, [])
     action = next((one for one in declared if one.id == params.action), None)
     if action is None:
         raise invalid("action: not one of the element's actions")
     _check_item(element, action, params)
-    check_values(given(action.fields, []), given(params.values, {}), "values")
+    check_values(or_default(action.fields, []), or_default(params.values, {}), "values")
     return action
 
 
@@ -75,5 +75,5 @@ def _check_item(element: Element, action: Action, params: UiActionParams) -> Non
     item = next((one for one in items if one.id == params.item), None)
     if item is None:
         raise ProtocolError("not_found", "item: there is none with this id")
-    if action.id not in given(item.actions, [action.id]):
+    if action.id not in or_default(item.actions, [action.id]):
         raise invalid("action: not one of this item's actions")

@@ -7,23 +7,23 @@ import msgspec
 
 from felan_core.agents.backend import AgentError, AgentGone, Backend
 from felan_core.host.actor import SessionActor
+from felan_core.host.backend_session import BackendSession
 from felan_core.host.broker import Broker
-from felan_core.host.call import Call, accepted
-from felan_core.host.fitting import label
-from felan_core.host.held import QUEUE_ELEMENT
-from felan_core.host.panel import Panel, checked_folder
+from felan_core.host.held_queue import QUEUE_ELEMENT
 from felan_core.host.pointer import ELEMENT as POINTER
 from felan_core.host.pointer import Pointer, pointer_element
 from felan_core.host.presentation import check_action, show
+from felan_core.host.processes import SessionProcesses, checked_folder
+from felan_core.host.request_context import RequestContext, accepted
+from felan_core.host.sanitize import label
 from felan_core.host.services import Services
 from felan_core.host.snapshot import captured, history_cursor, parse_history_cursor
-from felan_core.host.stage import Stage
 from felan_core.host.streams import Streams
 from felan_core.host.turns import Turns
 from felan_core.pointer.errors import PointerError
 from felan_core.processes.errors import ProcessError
 from felan_core.processes.records import ProcessRecord
-from felan_core.protocol import LIMITS, UNSET, ProtocolError, given
+from felan_core.protocol import LIMITS, UNSET, ProtocolError, or_default
 from felan_core.protocol import operations as op
 from felan_core.protocol.base import Maybe
 from felan_core.protocol.entries import ToolDetails, ToolEntry, ToolProcess
@@ -60,10 +60,10 @@ class LiveSession:
         self._services = services
         self.actor = SessionActor(services, loaded)
         self._streams = Streams(self.actor)
-        self._panel = Panel(self.actor, self._process_ended)
+        self._panel = SessionProcesses(self.actor, self._process_ended)
         self._pointer = Pointer(self.actor)
         self._broker = Broker(self.actor, lambda deferred: self._turns.continue_deferred(deferred))
-        self._stage = Stage(
+        self._stage = BackendSession(
             self.actor,
             self._streams,
             self._broker,
@@ -126,13 +126,13 @@ class LiveSession:
 
     # --- attaching ---
 
-    async def attach(self, call: Call, params: op.AttachParams) -> op.AttachResult:
+    async def attach(self, call: RequestContext, params: op.AttachParams) -> op.AttachResult:
         """Snapshot and subscription in one job; the reply is queued before any frame of the session."""
         if params.require_policy == "acp-strict" and self.actor.state.policy.name != "acp-strict":
             raise ProtocolError("forbidden", "requirePolicy: this session does not run under acp-strict")
 
         async def job() -> op.AttachResult:
-            result = op.AttachResult(snapshot=self.snapshot(given(params.history_limit, 64)))
+            result = op.AttachResult(snapshot=self.snapshot(or_default(params.history_limit, 64)))
             frame = encode_frame(accepted(call.re, result))
             self.actor.subscribe(call.connection)
             call.connection.answer(call.re, frame)
@@ -146,7 +146,7 @@ class LiveSession:
         """The session as of now, within ``snapshotBytes``. Inside a job."""
         return captured(self.actor, self._streams.prefixes(), history_limit)
 
-    async def detach(self, call: Call) -> op.Empty:
+    async def detach(self, call: RequestContext) -> op.Empty:
         """End the subscription, also when there is none."""
 
         async def job() -> op.Empty:
@@ -160,13 +160,13 @@ class LiveSession:
 
         return await self.actor.do(job)
 
-    async def history(self, call: Call, params: op.HistoryParams) -> op.HistoryPage:
+    async def history(self, call: RequestContext, params: op.HistoryParams) -> op.HistoryPage:
         """An older page. The cursor is the ``seq`` before which it ends."""
         before = None if params.cursor is UNSET else parse_history_cursor(str(params.cursor))
         until = None if params.entry is UNSET else str(params.entry)
         try:
             entries, more = await self._services.store.history(
-                self.actor.id, before, given(params.limit, 64), until
+                self.actor.id, before, or_default(params.limit, 64), until
             )
         except NoSuchEntry as error:
             raise ProtocolError("not_found", "entry: there is none with this id") from error
@@ -175,22 +175,22 @@ class LiveSession:
 
     # --- turns ---
 
-    async def prompt(self, call: Call, params: op.PromptParams) -> op.RunResult:
+    async def prompt(self, call: RequestContext, params: op.PromptParams) -> op.RunResult:
         return await self.actor.do(lambda: self._turns.prompt(call, params))
 
-    async def steer(self, call: Call, params: op.PromptParams) -> op.QueuedResult:
+    async def steer(self, call: RequestContext, params: op.PromptParams) -> op.QueuedResult:
         return await self.actor.do(lambda: self._turns.steer(call, params))
 
-    async def follow_up(self, call: Call, params: op.PromptParams) -> op.QueuedResult:
+    async def follow_up(self, call: RequestContext, params: op.PromptParams) -> op.QueuedResult:
         return await self.actor.do(lambda: self._turns.follow_up(call, params))
 
-    async def cancel(self, call: Call, params: op.CancelParams) -> op.CancelResult:
+    async def cancel(self, call: RequestContext, params: op.CancelParams) -> op.CancelResult:
         return await self.actor.do(lambda: self._turns.cancel(call, params))
 
-    async def answer(self, call: Call, params: op.AnswerParams) -> op.AnswerResult:
+    async def answer(self, call: RequestContext, params: op.AnswerParams) -> op.AnswerResult:
         return await self.actor.do(lambda: self._broker.answer(call, params))
 
-    async def rename(self, call: Call, params: op.RenameParams) -> op.RevisionResult:
+    async def rename(self, call: RequestContext, params: op.RenameParams) -> op.RevisionResult:
         """Give the session a name; an empty one takes it away."""
 
         async def job() -> op.RevisionResult:
@@ -201,7 +201,7 @@ class LiveSession:
 
         return await self.actor.do(job)
 
-    async def close(self, call: Call) -> op.RevisionResult:
+    async def close(self, call: RequestContext) -> op.RevisionResult:
         """End the session: the turn is cancelled, questions are withdrawn, its processes are stopped."""
         await call.reserve()
         await self._stop_processes([row.id for row in self._running()])
@@ -241,7 +241,7 @@ class LiveSession:
 
     # --- elements ---
 
-    async def act(self, call: Call, params: op.UiActionParams) -> op.Empty:
+    async def act(self, call: RequestContext, params: op.UiActionParams) -> op.Empty:
         """Check an action against the current element, then do it."""
 
         async def check() -> None:
@@ -259,7 +259,7 @@ class LiveSession:
             try:
                 await self._turns.agent.ensure()
                 await self._turns.agent.backend.act(
-                    params.element, params.action, params.item or None, given(params.values, {})
+                    params.element, params.action, params.item or None, or_default(params.values, {})
                 )
             except AgentError as error:
                 raise ProtocolError("unavailable", error.message) from error
@@ -271,7 +271,7 @@ class LiveSession:
                 if params.action == "clear":
                     element = await self._pointer.clear()
                 else:
-                    values = given(params.values, {})
+                    values = or_default(params.values, {})
                     expected = values["expectedGeneration"], int(values["expectedRevision"])
                     element = await self._pointer.publish(values["text"], expected, new_task_id=str(uuid4()))
             except PointerError as error:
@@ -290,7 +290,7 @@ class LiveSession:
 
     # --- processes ---
 
-    async def shell(self, call: Call, params: op.ShellParams) -> op.ShellResult:
+    async def shell(self, call: RequestContext, params: op.ShellParams) -> op.ShellResult:
         """Start a person's command as a process of the session, with a tool card in the transcript."""
         cwd = None if params.cwd is UNSET else checked_folder(str(params.cwd), "params.cwd")
         size = params.pty if isinstance(params.pty, op.PtySize) else None
@@ -334,7 +334,7 @@ class LiveSession:
         return (
             isinstance(entry, ToolEntry)
             and entry.name == "shell"
-            and given(entry.content, []) == [ToolProcess(process=process)]
+            and or_default(entry.content, []) == [ToolProcess(process=process)]
         )
 
     def _card_of(self, process: str) -> ToolEntry | None:

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from felan_core.host.actor import SessionActor
-from felan_core.host.shares import ENDED_BYTES, PROCESSES_BYTES, newest_within
+from felan_core.host.quotas import ENDED_BYTES, PROCESSES_BYTES, newest_within
 from felan_core.protocol.base import LIMITS, UNSET, Maybe
 from felan_core.protocol.entries import Entry, ToolEntry
 from felan_core.protocol.errors import ProtocolError, invalid

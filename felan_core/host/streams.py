@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from felan_core.host.actor import SessionActor
-from felan_core.host.fitting import scalars
+from felan_core.host.sanitize import scalars
 from felan_core.protocol.base import LIMITS, UNSET, Maybe
 from felan_core.protocol.entries import (
     AnyPart,

@@ -16,12 +16,12 @@ from felan_core.agents.backend import AgentError, AgentGone, Backend, Deferred, 
 from felan_core.host.actor import SessionActor, notice_entry
 from felan_core.host.agent import Agent, error_card
 from felan_core.host.broker import AGENT_GONE, Broker
-from felan_core.host.call import Call
-from felan_core.host.fitting import label
-from felan_core.host.held import QUEUE_ELEMENT, held_element
+from felan_core.host.held_queue import QUEUE_ELEMENT, held_element
 from felan_core.host.pointer import Pointer
 from felan_core.host.presentation import hide, show
-from felan_core.host.shares import check_queue
+from felan_core.host.quotas import check_queue
+from felan_core.host.request_context import RequestContext
+from felan_core.host.sanitize import label
 from felan_core.host.streams import Streams
 from felan_core.pointer.errors import PointerError
 from felan_core.protocol import LIMITS, UNSET, ProtocolError
@@ -99,7 +99,7 @@ class Turns:
 
     # --- what clients ask ---
 
-    async def prompt(self, call: Call, params: PromptParams) -> RunResult:
+    async def prompt(self, call: RequestContext, params: PromptParams) -> RunResult:
         """Start a turn. ``busy`` while one runs: steer or follow up instead. Inside a job."""
         await self._take_up()
         if self._actor.state.run is not None:
@@ -109,7 +109,7 @@ class Turns:
         await self._begin(run, params.text, params.images or [], call.origin, settle=(call, result))
         return result
 
-    async def steer(self, call: Call, params: PromptParams) -> QueuedResult:
+    async def steer(self, call: RequestContext, params: PromptParams) -> QueuedResult:
         """Put a message into the turn that runs; without one it starts a turn. Inside a job."""
         await self._take_up()
         if not self.agent.backend.abilities.steer:
@@ -134,12 +134,12 @@ class Turns:
             card = error_card(self._actor, problem)
             self._actor.later(lambda: self._actor.commit(card), "steering")
 
-    async def follow_up(self, call: Call, params: PromptParams) -> QueuedResult:
+    async def follow_up(self, call: RequestContext, params: PromptParams) -> QueuedResult:
         """Queue a message for after the turn; without one it starts a turn. Inside a job."""
         await self._take_up()
         return await self._enqueue(call, params, "follow_up")
 
-    async def cancel(self, call: Call, params: CancelParams) -> CancelResult:
+    async def cancel(self, call: RequestContext, params: CancelParams) -> CancelResult:
         """End the turn that runs, and drop the queue where that is asked. Inside a job."""
         run = self._actor.state.run
         meant = run is not None and params.run_id in (UNSET, run.id)
@@ -176,7 +176,7 @@ class Turns:
 
     # --- the queue ---
 
-    async def _enqueue(self, call: Call, params: PromptParams, mode: str) -> QueuedResult:
+    async def _enqueue(self, call: RequestContext, params: PromptParams, mode: str) -> QueuedResult:
         actor = self._actor
         queue = actor.state.queue
         item_id = actor.services.new_id()
@@ -239,7 +239,7 @@ class Turns:
         origin: AnyOrigin,
         *,
         events: list[KnownEvent] | None = None,
-        settle: tuple[Call, RunResult | QueuedResult] | None = None,
+        settle: tuple[RequestContext, RunResult | QueuedResult] | None = None,
     ) -> None:
         actor = self._actor
         # What an agent said after its last turn is a message of its own, not the start of the next answer.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         Limits,
         Maybe,
         Wire,
-        given,
+        or_default,
     )
     from felan_core.protocol.catalogue import (
         OPERATION_CATALOG,
@@ -97,7 +97,7 @@ if TYPE_CHECKING:
     from felan_core.protocol.validate import decode, parse_json_value, parse_schema
 
 _NAMES: Final = {
-    "base": ("CONTROL_VERSION LIMITS PROTOCOL_VERSION STORAGE_VERSION UNSET Limits Maybe Wire given "),
+    "base": ("CONTROL_VERSION LIMITS PROTOCOL_VERSION STORAGE_VERSION UNSET Limits Maybe Wire or_default"),
     "catalogue": (
         "OPERATION_CATALOG "
         "OPERATION_PARAMS "
@@ -227,10 +227,10 @@ __all__ = [
     "compare_request_payload",
     "decode",
     "encode_frame",
-    "given",
     "new_uuid7",
     "normalise_mutation_id",
     "operation_named",
+    "or_default",
     "parse_bootstrap_hello",
     "parse_client_envelope",
     "parse_client_frame",

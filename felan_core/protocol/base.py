@@ -38,8 +38,8 @@ __all__ = [
     "Wire",
     "as_list",
     "as_object",
-    "given",
     "kind_of",
+    "or_default",
 ]
 
 PROTOCOL_VERSION: Final = 1
@@ -155,6 +155,6 @@ def as_list(value: Any) -> list[Any] | None:
     return cast(list[Any], value) if isinstance(value, list) else None
 
 
-def given(value: Union[T, UnsetType], default: T) -> T:
+def or_default(value: Union[T, UnsetType], default: T) -> T:
     """The member's value, or ``default`` where the member is absent."""
     return default if isinstance(value, UnsetType) else value

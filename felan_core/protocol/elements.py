@@ -23,8 +23,8 @@ from felan_core.protocol.base import (
     Structured,
     Text,
     Wire,
-    given,
     kind_of,
+    or_default,
 )
 from felan_core.protocol.checks import unique, unique_ids, weight
 from felan_core.protocol.documents import check_markdown
@@ -242,7 +242,7 @@ class ViewElement(ElementBase, tag="view", frozen=True, kw_only=True):
             raise Problem(where, f"is no {declared}, which its column declares")
 
     def _check_item_actions(self, used: list[str], where: str) -> None:
-        declared = {one.id for one in given(self.actions, []) if one.scope == "item"}
+        declared = {one.id for one in or_default(self.actions, []) if one.scope == "item"}
         for index, action in enumerate(used):
             if action not in declared:
                 raise Problem(f"{where}[{index}]", "no item action of this id is declared")

@@ -20,7 +20,7 @@ from felan_core.protocol.base import (
     Text,
     Wire,
     as_list,
-    given,
+    or_default,
 )
 from felan_core.protocol.checks import unique
 from felan_core.protocol.errors import invalid
@@ -176,11 +176,11 @@ def field_problem(field: FormField, value: Any) -> str | None:
 def _string_problem(field: StringField, value: Any) -> str | None:
     if not isinstance(value, str):
         return "must be text"
-    if given(field.required, False) and value == "":
+    if or_default(field.required, False) and value == "":
         return "is required"
-    if value == "" and not given(field.required, False):
+    if value == "" and not or_default(field.required, False):
         return None
-    if len(value) < given(field.min_length, 0):
+    if len(value) < or_default(field.min_length, 0):
         return f"needs at least {field.min_length} characters"
     if field.max_length is not UNSET and len(value) > field.max_length:
         return f"takes at most {field.max_length} characters"
@@ -190,7 +190,7 @@ def _string_problem(field: StringField, value: Any) -> str | None:
 def _number_problem(field: NumberField, value: Any) -> str | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "must be a number"
-    if given(field.integer, False) and value != int(value):
+    if or_default(field.integer, False) and value != int(value):
         return "must be a whole number"
     if field.min is not UNSET and value < field.min:
         return f"must be at least {field.min}"
@@ -208,8 +208,8 @@ def _multi_problem(field: MultiSelectField, value: Any) -> str | None:
         return "the same option twice"
     if not chosen:
         # As with an empty text: nothing was chosen, which only a required field minds.
-        return "is required" if given(field.required, False) else None
-    if len(chosen) < given(field.min, 0):
+        return "is required" if or_default(field.required, False) else None
+    if len(chosen) < or_default(field.min, 0):
         return f"choose at least {field.min}"
     if field.max is not UNSET and len(chosen) > field.max:
         return f"choose at most {field.max}"
@@ -224,7 +224,7 @@ def check_values(fields: Sequence[FormField], values: JsonObject, path: str) -> 
             raise invalid(said(f"{path}.{short(name)}", "no field of this id is declared"))
     for field in fields:
         if field.id not in values:
-            if given(field.required, False):
+            if or_default(field.required, False):
                 raise invalid(said(f"{path}.{short(field.id)}", "is required"))
             continue
         problem = field_problem(field, values[field.id])

@@ -18,7 +18,7 @@ from felan_core.protocol.base import (
     Structured,
     Text,
     Wire,
-    given,
+    or_default,
 )
 from felan_core.protocol.checks import unique, weight
 from felan_core.protocol.errors import invalid
@@ -100,7 +100,7 @@ class SelectRequest(Request, tag="select", frozen=True, kw_only=True):
     @property
     def bounds(self) -> tuple[int, int]:
         """How many options an answer has at least and at most: one, where nothing is said."""
-        return given(self.min, 1), given(self.max, 1)
+        return or_default(self.min, 1), or_default(self.max, 1)
 
 
 class InputRequest(Request, tag="input", frozen=True, kw_only=True):
@@ -243,7 +243,7 @@ def _check_form(form: Form, answer: FormAnswer) -> None:
         return
     if answer.action != form.submit.id:
         raise invalid("answer.action: neither the declared submit nor cancel")
-    check_values(form.fields, given(answer.values, {}), "answer.values")
+    check_values(form.fields, or_default(answer.values, {}), "answer.values")
 
 
 def resolved_result(answer: Answer) -> JsonObject:

@@ -16,9 +16,9 @@ _MODE_MOST = 20
 
 def session_title(header: "SessionHeader") -> str:
     """The session's name, or else the last part of its folder."""
-    from felan_core.protocol.base import given
+    from felan_core.protocol.base import or_default
 
-    return safe_line(given(header.name, "")).strip() or folder_name(header.cwd)
+    return safe_line(or_default(header.name, "")).strip() or folder_name(header.cwd)
 
 
 def folder_name(path: str) -> str:
@@ -100,10 +100,10 @@ class HeaderLine(FittedLine):
 
     def show(self, header: "SessionHeader") -> None:
         """The session's header as it is now."""
-        from felan_core.protocol.base import given
+        from felan_core.protocol.base import or_default
 
         self._words = session_title(header)
-        self._right = agent_words(header.agent, given(header.model, ""), given(header.thinking, ""))
+        self._right = agent_words(header.agent, or_default(header.model, ""), or_default(header.thinking, ""))
         if header.state == "closed":
             self._right.insert(0, ("closed", "$text-warning"))
         self.refresh()

@@ -24,7 +24,7 @@ _MODES = {"steer": "steer", "follow_up": "follow-up"}
 
 def who(origin: "AnyOrigin", me: str = "") -> str:
     """Who sent it, as safe words; `me` is the client name of this screen."""
-    from felan_core.protocol.base import given
+    from felan_core.protocol.base import or_default
     from felan_core.protocol.entries import AutomationOrigin, ChannelOrigin, LocalOrigin, WebOrigin
 
     match origin:
@@ -35,7 +35,7 @@ def who(origin: "AnyOrigin", me: str = "") -> str:
         case AutomationOrigin(source=source):
             return safe_line(source) or "automation"
         case ChannelOrigin():
-            return safe_line(given(origin.user, "")) or safe_line(origin.provider) or "a channel"
+            return safe_line(or_default(origin.user, "")) or safe_line(origin.provider) or "a channel"
 
 
 def queue_lines(items: "Sequence[QueueItem]", held: bool, cells: int, me: str = "") -> list[list[Piece]]:

@@ -6,7 +6,7 @@ from typing import Any, Final, Protocol, cast
 
 from textual.widget import Widget
 
-from felan_core.protocol.base import given
+from felan_core.protocol.base import or_default
 from felan_core.protocol.elements import (
     BooleanField,
     EnumField,
@@ -36,10 +36,10 @@ class Editor(Protocol):
 
 class _TextEditor:
     def __init__(self, field: StringField, card: Keeper, draft: Any) -> None:
-        self._default = given(field.default, None)
+        self._default = or_default(field.default, None)
         text = draft if isinstance(draft, str) else self._default or ""
-        make = BlockEntry if given(field.multiline, False) else LineEntry
-        self._entry = make(card=card, text=text, placeholder=given(field.placeholder, ""))
+        make = BlockEntry if or_default(field.multiline, False) else LineEntry
+        self._entry = make(card=card, text=text, placeholder=or_default(field.placeholder, ""))
 
     @property
     def widget(self) -> Widget:
@@ -70,7 +70,7 @@ def read_number(text: str) -> int | float | str | None:
 
 class _NumberEditor:
     def __init__(self, field: NumberField, card: Keeper, draft: Any) -> None:
-        default = given(field.default, None)
+        default = or_default(field.default, None)
         self._default = "" if default is None else f"{default}"
         text = draft if isinstance(draft, str) else self._default
         self._entry = LineEntry(card=card, text=text, placeholder="number")
@@ -129,43 +129,43 @@ class _MarksEditor:
 
 def make_editor(field: FormField, card: Keeper, draft: Any) -> Editor:
     """The editor of a field. `draft` is what an editor of the same field once gave, or None."""
-    clears = not given(field.required, False)
+    clears = not or_default(field.required, False)
     match field:
         case StringField():
             return _TextEditor(field, card, draft)
         case NumberField():
             return _NumberEditor(field, card, draft)
         case BooleanField():
-            given_default = given(field.default, None)
+            given_default = or_default(field.default, None)
             default = None if given_default is None else "yes" if given_default else "no"
             marked = draft if isinstance(draft, str) else default
             chooser = Chooser([Choice("yes", "Yes"), Choice("no", "No")], marked=[marked] if marked else [])
             return _ChoiceEditor(chooser, card, clears=clears, flow=True, default=default)
         case EnumField():
-            default = given(field.default, None)
+            default = or_default(field.default, None)
             marked = draft if isinstance(draft, str) else default
             chooser = Chooser(_choices(field), marked=[marked] if marked else [])
             return _ChoiceEditor(chooser, card, clears=clears, flow=False, default=default)
         case MultiSelectField():
-            defaults = given(field.default, [])
+            defaults = or_default(field.default, [])
             marks = cast("list[str]", draft) if isinstance(draft, list) else defaults
             return _MarksEditor(Chooser(_choices(field), several=True, marked=marks), card, defaults)
 
 
 def _choices(field: EnumField | MultiSelectField) -> list[Choice]:
-    return [Choice(one.id, one.label, given(one.description, "")) for one in field.options]
+    return [Choice(one.id, one.label, or_default(one.description, "")) for one in field.options]
 
 
 def bounds_of(field: FormField) -> str:
     """What a number or a number of marks is bounded by, in words; empty where nothing is."""
     match field:
         case NumberField():
-            words = ["whole number,"] if given(field.integer, False) else []
+            words = ["whole number,"] if or_default(field.integer, False) else []
         case MultiSelectField():
-            words = ["choose"] if given(field.min, 0) or given(field.max, None) is not None else []
+            words = ["choose"] if or_default(field.min, 0) or or_default(field.max, None) is not None else []
         case _:
             return ""
-    low, high = given(field.min, None), given(field.max, None)
+    low, high = or_default(field.min, None), or_default(field.max, None)
     if low is not None and high is not None:
         words.append(f"{low}" if low == high else f"{low} to {high}")
     elif low is not None:

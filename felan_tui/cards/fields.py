@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widget import Widget
 
-from felan_core.protocol.base import given
+from felan_core.protocol.base import or_default
 from felan_core.protocol.elements import FormField
 from felan_core.protocol.forms import field_problem
 from felan_tui.cards.editors import bounds_of, make_editor
@@ -49,7 +49,7 @@ class FieldRow(Widget):
 
     @property
     def required(self) -> bool:
-        return given(self.field.required, False)
+        return or_default(self.field.required, False)
 
     def problem(self) -> str | None:
         """Return the fault of the field's value, worded as advice; None where the value is valid."""
@@ -90,7 +90,7 @@ class FieldRow(Widget):
                 parts.append(("  required", "$text-warning"))
             if bounds := bounds_of(self.field):
                 parts.append((f"  {bounds}", "$text-muted"))
-            if description := safe(given(self.field.description, "")).strip():
+            if description := safe(or_default(self.field.description, "")).strip():
                 parts.append((f"  {cut(description, HELP_MOST)}", "$text-muted"))
         # Where there is little room, the field is worth more than a second row of help.
         self._label.show_in([Content.assemble(*parts)], one_row=0 < self._room < ROOMY)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from textual.widget import Widget
 
-from felan_core.protocol.base import given
+from felan_core.protocol.base import or_default
 from felan_core.protocol.interactions import InputRequest, Interaction
 from felan_tui.cards.card import CardContext, Draft, InteractionCard
 from felan_tui.cards.entry import BlockEntry, LineEntry
@@ -25,11 +25,11 @@ class InputCard(InteractionCard):
         super().__init__(interaction, around=around, draft=draft, id=id)
         request = interaction.request
         assert isinstance(request, InputRequest)
-        self._default = given(request.default, "")
+        self._default = or_default(request.default, "")
         text = str(self._given_draft.get("text", self._default))
-        make = BlockEntry if given(request.multiline, False) else LineEntry
+        make = BlockEntry if or_default(request.multiline, False) else LineEntry
         self.field: BlockEntry | LineEntry = make(
-            card=self, text=text, placeholder=given(request.placeholder, "")
+            card=self, text=text, placeholder=or_default(request.placeholder, "")
         )
 
     def body(self) -> Iterable[Widget]:

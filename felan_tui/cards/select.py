@@ -6,7 +6,7 @@ from typing import Any, cast
 from textual import events
 from textual.widget import Widget
 
-from felan_core.protocol.base import given
+from felan_core.protocol.base import or_default
 from felan_core.protocol.interactions import Interaction, SelectRequest
 from felan_tui.cards.card import CardContext, Draft, InteractionCard
 from felan_tui.cards.choices import Choices
@@ -31,7 +31,10 @@ class SelectCard(InteractionCard):
         low, high = request.bounds
         marked: Any = self._given_draft.get("marked", [])
         self.chooser = Chooser(
-            [Choice(option.id, option.label, given(option.description, "")) for option in request.options],
+            [
+                Choice(option.id, option.label, or_default(option.description, ""))
+                for option in request.options
+            ],
             several=(low, high) != (1, 1),
             marked=cast("Sequence[str]", marked) if isinstance(marked, list) else (),
         )

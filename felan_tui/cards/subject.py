@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from textual.content import Content
 
-from felan_core.protocol.base import given
+from felan_core.protocol.base import or_default
 from felan_core.protocol.interactions import (
     ApprovalRequest,
     ApprovalSubject,
@@ -83,7 +83,7 @@ def _path(path: str) -> str:
 
 
 def _diff(change: DiffSubject, context: int) -> Iterator[Line]:
-    old = given(change.old, None)
+    old = or_default(change.old, None)
     found = compare(old, change.new)
     counts = f"  +{found.added:,} −{found.removed:,}{'  new file' if old is None else ''}"
     yield Line(f"{_path(change.path)}{counts}", "bold")
@@ -104,14 +104,14 @@ def subject_lines(subject: ApprovalSubject, *, title: str = "", context: int = 0
     `title` is what the agent calls it, and is quoted. `context` equal lines stand around what a diff changes:
     none where there is little room.
     """
-    if command := given(subject.command, ""):
+    if command := or_default(subject.command, ""):
         yield from _agents(command, "bold", "$ ")
-    changes = given(subject.diff, [])
+    changes = or_default(subject.diff, [])
     shown = {change.path for change in changes}
-    for path in given(subject.paths, []):
+    for path in or_default(subject.paths, []):
         if path not in shown:
             yield Line(_path(path), "bold")
-    cwd = given(subject.cwd, "")
+    cwd = or_default(subject.cwd, "")
     folder = [Line(f"in {_path(cwd)}", MUTED)] if cwd else []
     if not changes:
         yield from folder
@@ -121,7 +121,7 @@ def subject_lines(subject: ApprovalSubject, *, title: str = "", context: int = 0
         yield from _diff(change, context)
     if changes:
         yield from folder
-    if text := given(subject.text, ""):
+    if text := or_default(subject.text, ""):
         yield from _agents(text)
 
 
@@ -134,15 +134,15 @@ def request_lines(request: InteractionRequest, *, context: int = WHOLE_CONTEXT) 
             title = request.title if says_more(request) else ""
             yield from subject_lines(request.subject, title=title, context=context)
         case ConfirmRequest():
-            if message := given(request.message, ""):
+            if message := or_default(request.message, ""):
                 yield from _agents(message)
         case FormRequest():
-            if description := given(request.form.description, ""):
+            if description := or_default(request.form.description, ""):
                 yield from _agents(description)
         case SelectRequest():
             for option in request.options:
                 yield from _agents(option.label, "bold")
-                if description := given(option.description, ""):
+                if description := or_default(option.description, ""):
                     yield from _agents(description)
         case InputRequest():
             return

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from felan_core.protocol.base import given
+from felan_core.protocol.base import or_default
 from felan_core.protocol.interactions import (
     ApprovalRequest,
     ConfirmRequest,
@@ -71,7 +71,7 @@ def is_open(interaction: Interaction) -> bool:
 
 def can_ask_again(interaction: Interaction) -> bool:
     """Whether it was cancelled because its agent went away, which one key puts right."""
-    return interaction.state == "cancelled" and AGENT_GONE in given(interaction.reason, "")
+    return interaction.state == "cancelled" and AGENT_GONE in or_default(interaction.reason, "")
 
 
 def title_of(request: InteractionRequest) -> str:
@@ -101,9 +101,9 @@ def header(request: InteractionRequest, agent: str = "") -> str:
 
 def _deed(request: ApprovalRequest) -> str:
     subject = request.subject
-    name = cut(safe_line(given(subject.name, "")).strip(), NAME_CELLS)
+    name = cut(safe_line(or_default(subject.name, "")).strip(), NAME_CELLS)
     known = _VERBS.get(subject.category)
-    if known and (known != "run" or given(subject.command, "")):
+    if known and (known != "run" or or_default(subject.command, "")):
         return known
     return f"use {name}" if name and name != subject.category else known or "do this"
 
@@ -112,11 +112,11 @@ def says_more(request: ApprovalRequest) -> bool:
     """Whether the title of an approval says more than its head, its command and its paths."""
     subject = request.subject
     title = _TO_RUN.sub("", _plain(request.title).rstrip("…"))
-    command = _plain(given(subject.command, ""))
+    command = _plain(or_default(subject.command, ""))
     if not title or command.startswith(title):
         return False
-    paths = [*given(subject.paths, []), *(change.path for change in given(subject.diff, []))]
-    known = {_plain(given(subject.name, "")), _plain(subject.category)}
+    paths = [*or_default(subject.paths, []), *(change.path for change in or_default(subject.diff, []))]
+    known = {_plain(or_default(subject.name, "")), _plain(subject.category)}
     names = {_plain(name) for path in paths for name in (path, path.rstrip("/").rpartition("/")[2])}
     verbs = {_plain(verb) for verb in (*_VERBS.values(), *known, "write", "create", "run")}
     said = names | verbs | {f"{verb} {name}" for verb in verbs for name in names}
@@ -133,8 +133,8 @@ def one_line(interaction: Interaction) -> str:
     if not isinstance(request, ApprovalRequest):
         return safe_line(title_of(request), mark="⏎").strip() or "a question"
     subject = request.subject
-    paths = [*given(subject.paths, []), *(change.path for change in given(subject.diff, []))]
-    about = given(subject.command, "") or (paths[0] if paths else request.title)
+    paths = [*or_default(subject.paths, []), *(change.path for change in or_default(subject.diff, []))]
+    about = or_default(subject.command, "") or (paths[0] if paths else request.title)
     text = safe_line(about.replace("\n", "⏎"), mark="⏎").strip()
     return f"{_deed(request)}  {text}" if text else _deed(request)
 
@@ -146,7 +146,7 @@ def waiting(interaction: Interaction, now: int) -> str:
 
 def state_words(interaction: Interaction, now: int) -> str:
     """What happens when nobody answers, and who else may not answer; empty where nothing is special."""
-    expires = given(interaction.expires_at, None)
+    expires = or_default(interaction.expires_at, None)
     left = None if expires is None else (expires - now) / 1000
     parts: list[str] = []
     if left is not None and left <= 0:
@@ -155,14 +155,14 @@ def state_words(interaction: Interaction, now: int) -> str:
         parts.append("deferred" if left is None else f"deferred, can be answered for {span(left)}")
     elif left is not None:
         parts.append(f"expires in {span(left)}")
-    if given(interaction.authority, "") == "local-console":
+    if or_default(interaction.authority, "") == "local-console":
         parts.append("only the host's own console can answer")
     return " · ".join(parts)
 
 
 def ended(interaction: Interaction, me: str | None) -> Ended:
     """How it ended and by whom. `me` is the id of this client's principal, whose answers are "by you"."""
-    reason = cut(safe_line(given(interaction.reason, "")).strip(), 200)
+    reason = cut(safe_line(or_default(interaction.reason, "")).strip(), 200)
     match interaction.state:
         case "resolved":
             result = _result(interaction)
@@ -178,7 +178,7 @@ def ended(interaction: Interaction, me: str | None) -> Ended:
 
 
 def _by(interaction: Interaction, me: str | None) -> str:
-    responder = given(interaction.responder, None)
+    responder = or_default(interaction.responder, None)
     if responder is None:
         return ""
     who = "you" if responder.id == me else cut(safe_line(responder.id).strip(), 40)
@@ -187,7 +187,7 @@ def _by(interaction: Interaction, me: str | None) -> str:
 
 
 def _note(interaction: Interaction) -> str:
-    note = given(interaction.result, {}).get("note", "")
+    note = or_default(interaction.result, {}).get("note", "")
     return f": {cut(safe_line(note, mark='⏎'), 200)}" if isinstance(note, str) and note else ""
 
 
@@ -196,7 +196,7 @@ _NO = ("✗", "$text-error")
 
 
 def _result(interaction: Interaction) -> Ended:
-    request, result = interaction.request, given(interaction.result, {})
+    request, result = interaction.request, or_default(interaction.result, {})
     match request:
         case ApprovalRequest():
             chosen = [option for option in request.options if option.id == result.get("option")]

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from felan_core.protocol.base import given
+from felan_core.protocol.base import or_default
 from felan_core.protocol.elements import Action, DocumentElement, ProgressElement, ViewElement, ViewItem
 from felan_tui.cards.choices import Choices
 from felan_tui.cards.chooser import Choice, Chooser
@@ -34,13 +34,13 @@ _TONES = {"danger": "reject_once", "primary": "allow_once", "default": ""}
 
 def element_actions(element: ActiveElement) -> list[Action]:
     """The actions on the element itself."""
-    return [action for action in given(element.actions, []) if action.scope == "element"]
+    return [action for action in or_default(element.actions, []) if action.scope == "element"]
 
 
 def row_actions(element: ActiveElement, item: ViewItem | None = None) -> list[Action]:
     """The actions that the element declares for its rows; those of one row, where `item` is given."""
-    declared = [action for action in given(element.actions, []) if action.scope == "item"]
-    own = given(item.actions, None) if item is not None else None
+    declared = [action for action in or_default(element.actions, []) if action.scope == "item"]
+    own = or_default(item.actions, None) if item is not None else None
     return declared if own is None else [action for action in declared if action.id in own]
 
 
@@ -140,7 +140,7 @@ class ActionBar(Widget, can_focus=True):
         self.display = bool(self._actions) or bool(row_actions(self.element))
         if self._actions:
             offered = [
-                Choice(action.id, action.label, tone=_TONES[given(action.style, "default")])
+                Choice(action.id, action.label, tone=_TONES[or_default(action.style, "default")])
                 for action in self._actions
             ]
             self._choices = Choices(Chooser(offered), admits_click=self.admits_click, flow=True)
@@ -151,7 +151,7 @@ class ActionBar(Widget, can_focus=True):
     def _say(self) -> None:
         lines: list[Content] = []
         if self._confirming is not None:
-            question = safe_line(given(self._confirming.confirm, "")).strip()
+            question = safe_line(or_default(self._confirming.confirm, "")).strip()
             lines.append(
                 Content.assemble(
                     (f"! press again to confirm: {question}", "bold $warning"), (" · Esc no", "$text-muted")
@@ -206,13 +206,13 @@ class ActionBar(Widget, can_focus=True):
             return
         event.stop()
         action = next(one for one in self._actions if one.id == event.choice.id)
-        if given(action.fields, []) and self._confirming != action:
+        if or_default(action.fields, []) and self._confirming != action:
             await self._open_form(action)
         else:
             await self._confirm(action, None)
 
     async def _confirm(self, action: Action, values: dict[str, Any] | None) -> None:
-        if given(action.confirm, "") and self._confirming != action:
+        if or_default(action.confirm, "") and self._confirming != action:
             self._confirming = action
             self._values = values
             # A held key repeats: it may not confirm what it has just chosen.
@@ -234,7 +234,7 @@ class ActionBar(Widget, can_focus=True):
         await self._close_form()
         self._confirming = None
         self._filling = action
-        fields = given(action.fields, [])
+        fields = or_default(action.fields, [])
         self._form = FormBody(fields, submit=action.label, cancel="Cancel", card=self)
         if self._choices is not None:
             self._choices.display = False

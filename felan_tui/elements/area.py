@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widget import Widget
 
-from felan_core.protocol.base import given
+from felan_core.protocol.base import or_default
 from felan_core.protocol.elements import (
     DocumentElement,
     Element,
@@ -30,7 +30,7 @@ from felan_tui.elements.view import ViewPanel
 def place_of(element: Element) -> Placement:
     """Where the element wants to be: as it says, else above the composer, or at the side if it is long."""
     default: Placement = "side" if isinstance(element, DocumentElement | ViewElement) else "above"
-    return given(element.placement, default)
+    return or_default(element.placement, default)
 
 
 class ElementBox(Widget):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from felan_core.protocol.base import given
+from felan_core.protocol.base import or_default
 from felan_core.protocol.elements import ProgressElement
 from felan_tui.elements.figures import amount, is_bytes
 from felan_tui.text.cells import cell_len, cut
@@ -40,7 +40,7 @@ class BarText:
 
 def is_indeterminate(element: ProgressElement) -> bool:
     """Running, and without a total to measure against."""
-    return element.state == "running" and not given(element.total, 0)
+    return element.state == "running" and not or_default(element.total, 0)
 
 
 def bar_text(
@@ -54,7 +54,7 @@ def bar_text(
     """The line in `width` cells. `rate` in units a second, `left` in seconds; `beat` moves the pulse."""
     glyph, tone = GLYPHS[element.state]
     figures = _figures(element, rate, left)
-    label = safe_line(element.label).strip() or safe_line(given(element.title, "")).strip()
+    label = safe_line(element.label).strip() or safe_line(or_default(element.title, "")).strip()
     bar = BAR_LEAST if element.state == "running" else 0
     # Glyph and gaps: `● label  ━━━──  figures`.
     fixed = 2 + (2 + bar if bar else 0) + (2 if figures else 0)
@@ -68,12 +68,12 @@ def bar_text(
 
 
 def _bar(element: ProgressElement, cells: int, beat: int) -> tuple[str, str, str]:
-    total = given(element.total, 0)
+    total = or_default(element.total, 0)
     if not total:
         start = beat % (cells + PULSE) - PULSE
         before, after = max(0, start), min(cells, start + PULSE)
         return EMPTY * before, FULL * (after - before), EMPTY * (cells - after)
-    share = _share(given(element.value, 0), total)
+    share = _share(or_default(element.value, 0), total)
     halves = int(share * cells * 2)
     full = FULL * (halves // 2) + (HALF if halves % 2 else "")
     return "", full, EMPTY * (cells - (halves + 1) // 2)
@@ -85,8 +85,8 @@ def _share(value: float, total: float, whole: float = 1.0) -> float:
 
 
 def _figures(element: ProgressElement, rate: float | None, left: float | None) -> str:
-    unit = cut(safe_line(given(element.unit, "")).strip(), 16)
-    value, total = given(element.value, None), given(element.total, 0)
+    unit = cut(safe_line(or_default(element.unit, "")).strip(), 16)
+    value, total = or_default(element.value, None), or_default(element.total, 0)
     parts: list[str] = []
     if total and value is not None:
         parts.append(f"{int(_share(100 * value, total, 100.0))}%")

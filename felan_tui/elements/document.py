@@ -8,7 +8,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from felan_core.protocol.base import given
+from felan_core.protocol.base import or_default
 from felan_core.protocol.elements import DocumentElement
 from felan_tui.text.cells import cut, pad, wrap
 from felan_tui.text.safe import safe, safe_line
@@ -64,7 +64,7 @@ class DocumentView(ScrollView, can_focus=True):
     @property
     def title(self) -> str:
         """The title, safe to show; empty for none."""
-        return safe_line(given(self.element.title, "")).strip()
+        return safe_line(or_default(self.element.title, "")).strip()
 
     def _strips(self, width: int) -> list[Strip]:
         if self._made is None or self._made[0] != width:

@@ -7,7 +7,7 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
-from felan_core.protocol.base import given
+from felan_core.protocol.base import or_default
 from felan_core.protocol.elements import ProgressElement
 from felan_tui.elements.bar import bar_text, is_indeterminate
 from felan_tui.elements.pace import Pace
@@ -44,7 +44,7 @@ class ProgressLine(Widget):
         self._sample()
 
     def _sample(self) -> None:
-        value = given(self.element.value, None)
+        value = or_default(self.element.value, None)
         if value is not None:
             self._pace.sample(value)
 
@@ -87,7 +87,7 @@ class ProgressLine(Widget):
 
     def render(self) -> Content:
         element = self.element
-        total = given(element.total, 0)
+        total = or_default(element.total, 0)
         shown = bar_text(
             element,
             self.content_size.width,

@@ -6,7 +6,7 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
-from felan_core.protocol.base import given
+from felan_core.protocol.base import or_default
 from felan_core.protocol.elements import StatusElement
 from felan_tui.elements.host import is_host_element
 from felan_tui.text.cells import cut
@@ -56,7 +56,7 @@ class StatusLines(Widget):
 
     def _line(self, element: StatusElement, width: int) -> Content:
         glyph, style = TONES[element.tone]
-        title = safe_line(given(element.title, "")).strip()
+        title = safe_line(or_default(element.title, "")).strip()
         text = safe_line(element.text, mark="⏎")
         text = cut(f"{title}: {text}" if title else text, max(1, width - 2))
         return Content.assemble(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any, Literal
 
-from felan_core.protocol.base import given
+from felan_core.protocol.base import or_default
 from felan_core.protocol.elements import Column, ViewElement, ViewItem, ViewPage
 from felan_tui.elements.figures import instant, number
 from felan_tui.text.cells import cell_len, cut, pad
@@ -180,7 +180,7 @@ def list_rows(view: ViewElement, width: int, zone: tzinfo | None = None) -> tupl
 def page_words(page: ViewPage, shown: int) -> str:
     """`3 of 120`, or `rows 51 to 100 of 120`, or what is known when the total is not."""
     first = page.index * page.size
-    total = given(page.total, None)
+    total = or_default(page.total, None)
     if first == 0 and not page.has_more:
         return f"{shown} of {total}" if total is not None else f"{shown} in all"
     of = f" of {total}" if total is not None else (", and more" if page.has_more else "")

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from felan_core.protocol.base import given
+from felan_core.protocol.base import or_default
 from felan_core.protocol.elements import ViewElement, ViewItem
 from felan_tui.elements.table import (
     Sorting,
@@ -108,7 +108,7 @@ class ViewPanel(ScrollView, can_focus=True):
     @property
     def _above(self) -> int:
         """Rows above the items: the title, and a table's header."""
-        return bool(given(self.element.title, "")) + (self.element.layout == "table")
+        return bool(or_default(self.element.title, "")) + (self.element.layout == "table")
 
     def _rows(self, width: int) -> tuple[tuple[str, ...], str]:
         if self._made is None or self._made[0] != width:
@@ -146,7 +146,7 @@ class ViewPanel(ScrollView, can_focus=True):
         base = self.rich_style
         # Title and header stand at the top, the page at the bottom, and the rows scroll between them.
         lead: list[tuple[str, str]] = []
-        if title := safe_line(given(self.element.title, "")).strip():
+        if title := safe_line(or_default(self.element.title, "")).strip():
             lead.append((title, "view--title"))
         if self.element.layout == "table":
             lead.append((f" {header}", "view--header"))

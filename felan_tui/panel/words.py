@@ -5,7 +5,7 @@ Instants and spans are in milliseconds. All texts are one safe line.
 
 from rich.segment import Segment
 
-from felan_core.protocol.base import given
+from felan_core.protocol.base import or_default
 from felan_core.protocol.session import ProcessRow
 from felan_tui.elements.figures import amount, number
 from felan_tui.text.cells import cell_len, cut
@@ -24,13 +24,13 @@ TITLE_LEAST = 12
 
 def state_of(row: ProcessRow) -> State:
     """By which glyph and colour a state is told."""
-    if given(row.stopped, False):
+    if or_default(row.stopped, False):
         return "cancelled"
     match row.state:
         case "running":
             return "running"
         case "exited":
-            return "failed" if given(row.exit_code, 0) else "completed"
+            return "failed" if or_default(row.exit_code, 0) else "completed"
         case "signalled" | "lost":
             return "interrupted"
 
@@ -41,20 +41,20 @@ def title_of(row: ProcessRow) -> str:
 
 
 def _lasted(row: ProcessRow, now: int) -> str:
-    return span((given(row.ended_at, now) - row.started_at) / 1000)
+    return span((or_default(row.ended_at, now) - row.started_at) / 1000)
 
 
 def short_state(row: ProcessRow, now: int) -> str:
     """`running 12 s`, `exit 2 · 3 s`, `not found (exit 127) · 1 s`, `stopped · 3 s`, `SIGTERM · 3 s`,
     `lost`.
     """
-    if given(row.stopped, False):
+    if or_default(row.stopped, False):
         return f"stopped · {_lasted(row, now)}"
     match row.state:
         case "running":
             return f"running {_lasted(row, now)}"
         case "exited":
-            return f"{exit_words(given(row.exit_code, '?'))} · {_lasted(row, now)}"
+            return f"{exit_words(or_default(row.exit_code, '?'))} · {_lasted(row, now)}"
         case "signalled":
             return f"{_signal(row)} · {_lasted(row, now)}"
         case "lost":
@@ -62,24 +62,24 @@ def short_state(row: ProcessRow, now: int) -> str:
 
 
 def _signal(row: ProcessRow) -> str:
-    return safe_line(given(row.signal, "")).strip() or "signal"
+    return safe_line(or_default(row.signal, "")).strip() or "signal"
 
 
 def ending(row: ProcessRow, now: int) -> str:
     """How a process ended, plainly; nothing while it runs."""
-    if given(row.stopped, False):
-        how = _signal(row) if row.state == "signalled" else exit_words(given(row.exit_code, "?"))
+    if or_default(row.stopped, False):
+        how = _signal(row) if row.state == "signalled" else exit_words(or_default(row.exit_code, "?"))
         return f"stopped after {_lasted(row, now)} ({how})"
     match row.state:
         case "running":
             return ""
         case "exited":
-            code = given(row.exit_code, "?")
+            code = or_default(row.exit_code, "?")
             words = f"exited with code {code}" if code not in SHELL_CODES else exit_words(code)
             return f"{words} after {_lasted(row, now)}"
         case "signalled":
             return f"ended by {_signal(row)} after {_lasted(row, now)}"
-        case "lost" if given(row.ended_at, None) is not None:
+        case "lost" if or_default(row.ended_at, None) is not None:
             return "lost: the host that ran it is gone, and so is it; how it ended is not known"
         case "lost":
             return "lost: the host that ran it is gone; how it ended, or whether it did, is not known"

@@ -9,7 +9,7 @@ from textual.containers import Container, Horizontal, Vertical, VerticalScroll
 from textual.message import Message
 
 from felan_tui.cards.guard import Guard
-from felan_tui.pointer.desk import Draft
+from felan_tui.pointer.controller import Draft
 from felan_tui.pointer.facts import Pointer, age
 from felan_tui.text.widgets import Line, SafeButton, set_titles
 

@@ -13,7 +13,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from felan_tui.pointer.conflict import PointerConflict
-from felan_tui.pointer.desk import Draft, Outcome, PointerDesk
+from felan_tui.pointer.controller import Draft, Outcome, PointerController
 from felan_tui.pointer.editor import PointerArea, PointerEditor
 from felan_tui.pointer.facts import MAX_BYTES, Pointer, age, merged, remedy, text_problem
 from felan_tui.pointer.look import PointerLook
@@ -105,7 +105,7 @@ class PointerScreen(ModalScreen[None]):
         Binding("3", "choose('merge')", "Merge"),
     ]
 
-    def __init__(self, desk: PointerDesk, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, desk: PointerController, *, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._desk = desk
         self._clock = clock

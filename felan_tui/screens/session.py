@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from felan_tui.cards.messages import Answered, AskAgain, Left, OpenSubject
     from felan_tui.elements.messages import ActionChosen
     from felan_tui.panel import ProcessPanel
-    from felan_tui.session.link import SessionLink
+    from felan_tui.session.controller import SessionController
     from felan_tui.session.transcript import SessionTranscript
     from felan_tui.session.view import SessionView
     from felan_tui.transcript.view import TranscriptView
@@ -84,7 +84,7 @@ class SessionScreen(AppScreen):
         """Another beginning was chosen than the one that the screen was made with."""
         self._start = start
 
-    async def attached(self, link: "SessionLink") -> None:
+    async def attached(self, link: "SessionController") -> None:
         """The session is there: show it, and send what was written meanwhile."""
         from felan_tui.session.view import SessionView
 
@@ -147,7 +147,7 @@ class SessionScreen(AppScreen):
         composer.keep()
 
     @property
-    def _link(self) -> "SessionLink | None":
+    def _link(self) -> "SessionController | None":
         return self._view.link if self._view is not None else None
 
     @property

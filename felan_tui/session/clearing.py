@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from felan_tui.composer import Composer
 from felan_tui.screens.quit import ClearScreen
-from felan_tui.session.link import Refusal, SessionLink, begin_anew, words
+from felan_tui.session.controller import Refusal, SessionController, begin_anew, words
 from felan_tui.session.view import SessionView
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ async def _clear(screen: "SessionScreen") -> None:
     await _end(screen, old)
 
 
-async def _end(screen: "SessionScreen", old: SessionLink) -> None:
+async def _end(screen: "SessionScreen", old: SessionController) -> None:
     try:
         if old.state.queue.items and (texts := await old.take_queue_back()):
             screen.query_one(Composer).restore("\n\n".join(texts))

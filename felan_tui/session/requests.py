@@ -42,7 +42,7 @@ class SessionRequests:
         """
 
         async def run() -> None:
-            from felan_tui.session.link import Refusal, words
+            from felan_tui.session.controller import Refusal, words
 
             try:
                 await work

@@ -5,7 +5,7 @@ out.
 import json
 from typing import Final, NamedTuple
 
-from felan_core.protocol.base import Json, JsonObject, as_list, as_object, given
+from felan_core.protocol.base import Json, JsonObject, as_list, as_object, or_default
 from felan_core.protocol.elements import BooleanField, EnumField, FormField, MultiSelectField
 from felan_core.protocol.entries import (
     Entry,
@@ -74,7 +74,8 @@ def entry_blocks(entry: Entry, *, me: str, now: int) -> list[Placed]:
             return [Placed(_tool_block(entry, now), (entry.seq, 0))]
         case NoticeEntry():
             tone = "info" if entry.tone == "muted" else entry.tone
-            notice = NoticeBlock(entry.id, tone, entry.title, given(entry.text, ""), given(entry.details, ""))
+            text, details = or_default(entry.text, ""), or_default(entry.details, "")
+            notice = NoticeBlock(entry.id, tone, entry.title, text, details)
             return [Placed(notice, (entry.seq, 0))]
 
 
@@ -91,7 +92,7 @@ def _message_blocks(entry: MessageEntry, me: str) -> list[Placed]:
         last = index == len(entry.parts) - 1
         match part:
             case ThinkingPart():
-                millis = given(part.millis, 0)
+                millis = or_default(part.millis, 0)
                 block: Block = ThinkingBlock(key, part.text, millis / 1000 if millis else None)
             case TextPart():
                 block = MarkdownBlock(key, part.text, incomplete=cut_off and last)
@@ -101,13 +102,13 @@ def _message_blocks(entry: MessageEntry, me: str) -> list[Placed]:
 
 def _tool_block(tool: ToolEntry, now: int) -> ToolBlock:
     ended = tool.ended_at if isinstance(tool.ended_at, int) else now
-    content = given(tool.content, [])
+    content = or_default(tool.content, [])
     texts = [one.text for one in content if isinstance(one, ToolText)]
     details = tool.details or None
     if details is not None and details.message:
         texts.append(details.message)
     diffs = tuple(
-        FileDiff(one.path, given(one.old, None), one.new) for one in content if isinstance(one, ToolDiff)
+        FileDiff(one.path, or_default(one.old, None), one.new) for one in content if isinstance(one, ToolDiff)
     )
     state, word = tool_state(tool)
     idle = tool.waiting is True or word == _NOT_RUN
@@ -140,11 +141,11 @@ def tool_state(tool: ToolEntry) -> tuple[State, str]:
     """A tool's state as it is drawn, and the word for it."""
     if tool.state == "running":
         return ("waiting", "waiting") if tool.waiting is True else ("running", "running")
-    details = given(tool.details, ToolDetails())
-    code = given(details.exit_code, 0)
+    details = or_default(tool.details, ToolDetails())
+    code = or_default(details.exit_code, 0)
     if tool.state == "completed":
         return "completed", exit_words(code) if code else ""
-    reason = given(details.reason, "")
+    reason = or_default(details.reason, "")
     if not reason:
         return tool.state, exit_words(code) if code else tool.state
     return _REASONS.get(reason, (tool.state, reason))
@@ -161,7 +162,7 @@ def _arguments(tool: ToolEntry) -> str:
 
 def tool_process(tool: ToolEntry) -> str | None:
     """The process whose output a tool call is, if it is one."""
-    for one in given(tool.content, []):
+    for one in or_default(tool.content, []):
         if isinstance(one, ToolProcess):
             return one.process
     return None
@@ -174,7 +175,7 @@ def interaction_block(interaction: Interaction, *, me: str) -> OutcomeBlock | No
         case "waiting" | "deferred":
             return None
         case "resolved":
-            who = given(interaction.responder, None)
+            who = or_default(interaction.responder, None)
             by = "you" if who is None or who.client == me else who.client
             verb, value, good = _verdict(interaction)
             line = f"{verb} by {by}: {title}"
@@ -187,7 +188,7 @@ def interaction_block(interaction: Interaction, *, me: str) -> OutcomeBlock | No
             )
         case "cancelled":
             return OutcomeBlock(
-                interaction.id, "cancelled", f"{given(interaction.reason, 'cancelled')}: {title}"
+                interaction.id, "cancelled", f"{or_default(interaction.reason, 'cancelled')}: {title}"
             )
         case "expired":
             return OutcomeBlock(interaction.id, "cancelled", f"expired, nobody answered: {title}")
@@ -199,7 +200,7 @@ def title_of(interaction: Interaction) -> str:
     if isinstance(request, FormRequest):
         return request.form.title
     if isinstance(request, ApprovalRequest):
-        return given(request.subject.command, "") or request.title
+        return or_default(request.subject.command, "") or request.title
     return request.title
 
 
@@ -213,7 +214,7 @@ _APPROVALS: Final[dict[str, tuple[str, bool]]] = {
 
 def _verdict(interaction: Interaction) -> tuple[str, str, bool]:
     """What the answer was, as a verb; its value, where the verb does not say it; whether it is a yes."""
-    result = given(interaction.result, {})
+    result = or_default(interaction.result, {})
     match interaction.request:
         case ApprovalRequest() as request:
             effect = next((one.effect for one in request.options if one.id == result.get("option")), "")
@@ -234,7 +235,7 @@ def _verdict(interaction: Interaction) -> tuple[str, str, bool]:
 
 def _answer_text(interaction: Interaction) -> str:
     """The whole answer, for a line that is expanded."""
-    result = given(interaction.result, {})
+    result = or_default(interaction.result, {})
     match interaction.request:
         case ApprovalRequest() as request:
             label = next((one.label for one in request.options if one.id == result.get("option")), "")

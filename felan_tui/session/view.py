@@ -10,7 +10,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from felan_core.client.replica import Change
-from felan_core.protocol.base import UNSET, given
+from felan_core.protocol.base import UNSET, or_default
 from felan_core.protocol.elements import StatusElement, ViewElement
 from felan_core.protocol.entries import ToolEntry
 from felan_core.protocol.events import (
@@ -37,14 +37,14 @@ from felan_tui.composer import Composer
 from felan_tui.elements.area import ElementArea
 from felan_tui.elements.host import is_host_element
 from felan_tui.panel import ProcessPanel
-from felan_tui.pointer.desk import PointerDesk
+from felan_tui.pointer.controller import PointerController
 from felan_tui.pointer.facts import ELEMENT as POINTER
 from felan_tui.screens.hints import Focus, Situation
 from felan_tui.screens.policy import pane_key
 from felan_tui.session.app_screen import AppScreen
 from felan_tui.session.column import SessionColumn
+from felan_tui.session.controller import NAME, Refusal, SessionController, words
 from felan_tui.session.documents import drawn_document
-from felan_tui.session.link import NAME, Refusal, SessionLink, words
 from felan_tui.session.presenter import TranscriptPresenter
 from felan_tui.session.shown import tool_process
 from felan_tui.session.transcript import SessionTranscript
@@ -70,7 +70,7 @@ _ALL = frozenset(one for touched in _TOUCHES.values() for one in touched)
 class SessionView:
     """Everything of the screen that shows the session."""
 
-    def __init__(self, screen: AppScreen, link: SessionLink) -> None:
+    def __init__(self, screen: AppScreen, link: SessionController) -> None:
         self.link = link
         self._screen = screen
         self.rule = screen.query_one(HintRule)
@@ -82,7 +82,7 @@ class SessionView:
         )
         self._above = ElementArea("above", "transcript")
         self._side = ElementArea("side", id="side", render_markdown=drawn_document(screen))
-        self.pointer = PointerDesk(link.act, now=lambda: time.time_ns() // 1_000_000)
+        self.pointer = PointerController(link.act, now=lambda: time.time_ns() // 1_000_000)
         self._panel: ProcessPanel | None = None
         self._dirty: set[str] = set()
         self._waiting = False
@@ -264,7 +264,7 @@ class SessionView:
         if not self._side.shown or new:
             self._side_closed = False
         if new and (element := elements.get(new[-1])) is not None:
-            self._unseen = safe_line(given(element.title, "")).strip() or "side pane"
+            self._unseen = safe_line(or_default(element.title, "")).strip() or "side pane"
         self.place_side()
 
     # --- panes ---

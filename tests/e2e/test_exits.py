@@ -36,7 +36,7 @@ FAULTS = {
     "the input thread": "felan_tui.terminal.driver.Input.timeout",
     "what takes the frames": "felan_tui.session.view.SessionView.take",
     "the opening of the host": "felan_tui.cli.embed.EmbeddedHost.connect",
-    "the opening of the session": "felan_tui.session.link.begin",
+    "the opening of the session": "felan_tui.session.controller.begin",
 }
 BREAK = """
 import importlib, sys

@@ -10,7 +10,7 @@ from felan_core.agents.acp.rpc import Answering, RpcError
 from felan_core.agents.acp.tools import ToolBook, ToolCall
 from felan_core.agents.acp.updates import Updates
 from felan_core.agents.backend import Session, Withdrawn
-from felan_core.protocol.base import Json, JsonObject, given
+from felan_core.protocol.base import Json, JsonObject, or_default
 from felan_core.protocol.interactions import Answer, ApprovalAnswer, FormAnswer, InteractionRequest
 
 CANCELLED: JsonObject = {"outcome": {"outcome": "cancelled"}}
@@ -70,7 +70,7 @@ class Asking:
             # Some agents say nothing more about a call that was rejected.
             call.end("rejected")
             await self._updates.show(call)
-        if note := given(answer.note, ""):
+        if note := or_default(answer.note, ""):
             self._notes.append(
                 f"On {asked.request.title!r} the answer was {option.label!r}, with this note: {note}"
             )

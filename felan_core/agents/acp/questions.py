@@ -10,7 +10,7 @@ from felan_core.agents.acp.clip import MARK, label, long_text
 from felan_core.agents.acp.commands import title_line
 from felan_core.agents.acp.subjects import subject_of
 from felan_core.agents.acp.tools import ToolCall
-from felan_core.protocol.base import LIMITS, UNSET, Json, JsonObject, Maybe, given
+from felan_core.protocol.base import LIMITS, UNSET, Json, JsonObject, Maybe, or_default
 from felan_core.protocol.elements import (
     BooleanField,
     EnumField,
@@ -116,9 +116,9 @@ class Elicitation:
         if answer.action != SUBMIT:
             return None
         content: JsonObject = {}
-        for name, value in given(answer.values, {}).items():
+        for name, value in or_default(answer.values, {}).items():
             asked = self._fields[name]
-            if value in ("", []) and not given(asked.required, False):
+            if value in ("", []) and not or_default(asked.required, False):
                 continue  # not filled in
             content[self._names.name(name)] = self._value(name, asked, value)
         return content
@@ -130,7 +130,7 @@ class Elicitation:
             case MultiSelectField():
                 return [self._choices[name].name(chosen) for chosen in value]
             case NumberField():
-                return int(value) if given(asked.integer, False) else value
+                return int(value) if or_default(asked.integer, False) else value
             case _:
                 return value
 

@@ -24,7 +24,7 @@ from felan_core.agents.acp.clip import (
 )
 from felan_core.agents.acp.commands import command_of, title_line
 from felan_core.agents.backend import ToolPatch
-from felan_core.protocol.base import UNSET, Json, JsonObject, given
+from felan_core.protocol.base import UNSET, Json, JsonObject, or_default
 from felan_core.protocol.entries import (
     AnyToolContent,
     ToolDetails,
@@ -337,7 +337,7 @@ def _change(item: JsonObject) -> ToolDiff | ToolText:
 
 
 def _size(one: ToolDiff | ToolText) -> int:
-    return len(one.text) if isinstance(one, ToolText) else len(one.new) + len(given(one.old, ""))
+    return len(one.text) if isinstance(one, ToolText) else len(one.new) + len(or_default(one.old, ""))
 
 
 def _too_much(path: str, size: int) -> ToolText:

@@ -23,7 +23,7 @@ from felan_core.agents.rehearsal.steps import (
     Write,
 )
 from felan_core.agents.rehearsal.words import last_line, one_line, pointer_told
-from felan_core.protocol.base import UNSET, given
+from felan_core.protocol.base import UNSET, or_default
 from felan_core.protocol.entries import ToolDiff, ToolProcess, ToolText
 from felan_core.protocol.interactions import Answer, ApprovalAnswer, ApprovalRequest, DiffSubject
 
@@ -43,7 +43,7 @@ async def read(play: Play, step: Read) -> None:
         name="read", category="read", title=path, arguments={"path": path}, locations=[path]
     )
     try:
-        text = await asyncio.to_thread(play.stage.folder.read, path)
+        text = await asyncio.to_thread(play.context.folder.read, path)
         if text is None:
             raise FileRefused(f"{path}: there is no such file")
     except FileRefused as error:
@@ -98,7 +98,7 @@ async def run(play: Play, step: Run) -> None:
     beat = f"{step.beat * play.voice.pace:.3f}".rstrip("0").rstrip(".")
     command = step.command.replace("${beat}", beat)
     if answered is not None and isinstance(answered.request, ApprovalRequest):
-        command = given(answered.request.subject.command, command)  # what was approved is what runs
+        command = or_default(answered.request.subject.command, command)  # what was approved is what runs
     await play.begin_tool(name="bash", category="execute", title=title, arguments={"command": command})
     request = may_do(f"Run: {title}", category="execute", name="bash", cwd=play.session.cwd, command=command)
     verdict, note = await _allowed(play, request, None if answered is None else answered.answer)
@@ -140,7 +140,7 @@ async def compact(play: Play, step: Compact) -> None:
 
 def _plan(play: Play, step: ChangeStep, path: str) -> DiffSubject:
     """What the step would make of the file as it is now. Blocks. Raises ``FileRefused``."""
-    folder = play.stage.folder
+    folder = play.context.folder
     if isinstance(step, Write) and step.unique:
         path = folder.free_name(path)
     old = folder.read(path)
@@ -167,7 +167,7 @@ def _plan(play: Play, step: ChangeStep, path: str) -> DiffSubject:
 
 def _approved(request: object) -> DiffSubject:
     """What an approval of an earlier host was about."""
-    diffs = given(request.subject.diff, []) if isinstance(request, ApprovalRequest) else []
+    diffs = or_default(request.subject.diff, []) if isinstance(request, ApprovalRequest) else []
     if len(diffs) != 1:
         raise FileRefused("the approval is of something else")
     return diffs[0]
@@ -187,7 +187,7 @@ async def _allowed(play: Play, request: ApprovalRequest, before: Answer | None) 
         await play.end_tool("interrupted", reason=one_line(withdrawn.reason))
         return "withdrawn", withdrawn.reason
     option = answer.option if isinstance(answer, ApprovalAnswer) else REJECT
-    note = given(answer.note, "") if isinstance(answer, ApprovalAnswer) else ""
+    note = or_default(answer.note, "") if isinstance(answer, ApprovalAnswer) else ""
     effect = next((one.effect for one in request.options if one.id == option), "reject_once")
     if effect.startswith("reject"):
         await play.end_tool("failed", reason="rejected", message=note)
@@ -198,8 +198,8 @@ async def _allowed(play: Play, request: ApprovalRequest, before: Answer | None) 
 
 
 async def _apply(play: Play, step: ChangeStep, plan: DiffSubject) -> None:
-    folder = play.stage.folder
-    old = None if plan.old is UNSET else given(plan.old, "")
+    folder = play.context.folder
+    old = None if plan.old is UNSET else or_default(plan.old, "")
     try:
         if isinstance(step, Delete):
             await asyncio.to_thread(folder.delete, plan.path, old or "")

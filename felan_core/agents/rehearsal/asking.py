@@ -19,7 +19,7 @@ from felan_core.agents.rehearsal.steps import (
     StringFormField,
 )
 from felan_core.agents.rehearsal.words import one_line
-from felan_core.protocol.base import UNSET, JsonObject, Maybe, given
+from felan_core.protocol.base import UNSET, JsonObject, Maybe, or_default
 from felan_core.protocol.elements import (
     BooleanField,
     EnumField,
@@ -128,7 +128,7 @@ def bound_by(step: QuestionStep, answer: Answer) -> dict[str, str]:
     """The variables of an answer, without the name before them: ``""`` is the step's own variable."""
     match answer:
         case ApprovalAnswer():
-            return {"": answer.option, "note": given(answer.note, "")}
+            return {"": answer.option, "note": or_default(answer.note, "")}
         case ConfirmAnswer():
             return {"": _yes(answer.confirmed)}
         case SelectAnswer():
@@ -138,7 +138,7 @@ def bound_by(step: QuestionStep, answer: Answer) -> dict[str, str]:
         case InputAnswer():
             return {"": answer.text}
         case FormAnswer():
-            values: JsonObject = given(answer.values, {})
+            values: JsonObject = or_default(answer.values, {})
             fields = step.fields if isinstance(step, FormStep) else ()
             return {"": answer.action, **words_of(fields, values)}
 

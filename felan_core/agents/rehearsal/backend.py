@@ -22,7 +22,7 @@ from felan_core.agents.rehearsal.folder import Folder
 from felan_core.agents.rehearsal.load import Scenario, ScenarioError, read_scenario, shipped
 from felan_core.agents.rehearsal.memory import Memory, Place
 from felan_core.agents.rehearsal.perform import perform
-from felan_core.agents.rehearsal.play import Answered, Play, Stage
+from felan_core.agents.rehearsal.play import Answered, Play, PlayContext
 from felan_core.agents.rehearsal.showing import element_of
 from felan_core.agents.rehearsal.steps import Document, View
 from felan_core.agents.rehearsal.voice import Sleep, Voice
@@ -97,7 +97,7 @@ class RehearsalBackend:
         self._scenarios: Mapping[str, Scenario] = {}
         self._default: str | None = None
         self._pace = 1.0
-        self._stage = Stage(session, Folder(session.cwd), Memory(), clock)
+        self._stage = PlayContext(session, Folder(session.cwd), Memory(), clock)
         self._play: Play | None = None
         self._task: asyncio.Task[None] | None = None
 

@@ -74,7 +74,7 @@ async def perform(play: Play) -> str | None:
         case Approval() | Confirm() | Select() | Input() | FormStep() as step:
             await _question(play, step)
         case Status() | Document() | View() as step:
-            await play.show(element_of(step, play.variables, play.stage.clock()))
+            await play.show(element_of(step, play.variables, play.context.clock()))
         case Progress() as step:
             await _progress(play, step)
         case Remove() as step:

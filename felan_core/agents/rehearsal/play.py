@@ -45,7 +45,7 @@ class Jump(Exception):
 
 
 @dataclass(slots=True)
-class Stage:
+class PlayContext:
     """What a play has around it, the same for every play of a session."""
 
     session: Session
@@ -81,15 +81,15 @@ class Play:
 
     def __init__(
         self,
-        stage: Stage,
+        context: PlayContext,
         scenario: Scenario,
         run: str,
         voice: Voice,
         place: Place,
         answered: Answered | None = None,
     ) -> None:
-        self.stage = stage
-        self.session = stage.session
+        self.context = context
+        self.session = context.session
         self.scenario = scenario
         self.voice = voice
         self.variables = dict(place.variables)
@@ -209,7 +209,7 @@ class Play:
         """
         await self.voice.finish()
         place = Place(self.scenario.name, self.index, self.variables, frozenset(self.allowed))
-        self.stage.memory.place = place
+        self.context.memory.place = place
         await self.remember()
         try:
             return await self.until(
@@ -222,7 +222,7 @@ class Play:
             raise
 
     async def remember(self) -> None:
-        await self.session.remember(self.stage.memory.to_json())
+        await self.session.remember(self.context.memory.to_json())
 
     # Tools
 
@@ -284,18 +284,18 @@ class Play:
 
     async def show(self, element: Element) -> None:
         kind = str(element.__struct_config__.tag)
-        self.stage.memory.acted.pop(element.id, None)
-        if self.stage.memory.up.get(element.id) != kind:
+        self.context.memory.acted.pop(element.id, None)
+        if self.context.memory.up.get(element.id) != kind:
             # Before it is up: what a later turn takes away may be gone, but nothing may stay up for good.
-            self.stage.memory.up[element.id] = kind
+            self.context.memory.up[element.id] = kind
             await self.remember()
         await self.session.show(element)
 
     async def take_down(self, element: str) -> None:
-        if element in self.stage.memory.up:
+        if element in self.context.memory.up:
             with contextlib.suppress(AgentError, ProtocolError):  # a person or the host was faster
                 await self.session.remove(element)
-            self.stage.memory.down(element)
+            self.context.memory.down(element)
             await self.remember()
 
     # Endings
@@ -322,7 +322,7 @@ class Play:
             if message:
                 await self.voice.finish(reason)
             await self.close_open(reason)
-            for element in [one for one, kind in self.stage.memory.up.items() if kind == "status"]:
+            for element in [one for one, kind in self.context.memory.up.items() if kind == "status"]:
                 await self.take_down(element)
 
     async def _stop(self, process: str) -> None:

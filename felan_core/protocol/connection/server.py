@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from felan_core.protocol.base import LIMITS, PROTOCOL_VERSION, JsonObject, given
+from felan_core.protocol.base import LIMITS, PROTOCOL_VERSION, JsonObject, or_default
 from felan_core.protocol.connection.states import (
     BaseConnection,
     ConnectionState,
@@ -155,8 +155,8 @@ class ServerConnection(BaseConnection):
             self._queue_refusal(request.id, ProtocolError("target_mismatch", "target: this is another host"))
             return
         self.client = params.client
-        self.capabilities = frozenset(given(params.capabilities, [])) & frozenset(result.capabilities.ui)
-        self.interactions = frozenset(given(params.interactions, [])) & frozenset(result.interactions)
+        self.capabilities = frozenset(or_default(params.capabilities, [])) & frozenset(result.capabilities.ui)
+        self.interactions = frozenset(or_default(params.interactions, [])) & frozenset(result.interactions)
         capabilities = msgspec.structs.replace(result.capabilities, ui=sorted(self.capabilities))
         result = msgspec.structs.replace(
             result, capabilities=capabilities, interactions=sorted(self.interactions)

@@ -22,7 +22,7 @@ from felan_core.protocol.base import (
     Structured,
     Text,
     Wire,
-    given,
+    or_default,
 )
 from felan_core.protocol.checks import exactly_one
 from felan_core.protocol.entries import Entry
@@ -250,7 +250,7 @@ class ConfigGetParams(Wire, frozen=True, kw_only=True):
     def verify(self) -> None:
         from felan_core.protocol.configuration import check_config_keys  # its table is long, and seldom asked
 
-        _as_problem(lambda: check_config_keys(given(self.keys, [])))
+        _as_problem(lambda: check_config_keys(or_default(self.keys, [])))
 
 
 class ConfigGetResult(Wire, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from felan_core.processes import table
 from felan_core.processes.spool import Spool
 from felan_core.protocol import LIMITS, UNSET, ProtocolError
 from felan_core.protocol import operations as op
-from felan_core.protocol.base import given
+from felan_core.protocol.base import or_default
 from felan_core.protocol.entries import ToolDetails, ToolEntry, ToolProcess
 from tests.core.host.rig import Clock, Puppet, Rig, Stagehand, open_rig, until
 from tests.core.host.same import differences, fresh
@@ -237,7 +237,7 @@ async def test_after_the_host_ended_a_process_is_found_again_with_its_output(
     assert await follow(client, session, done) == b"done\n"
     cards = [one for one in replica.state.entries if isinstance(one, ToolEntry)]
     assert [one.state for one in cards] == ["interrupted", "completed"]
-    assert given(cards[0].details, ToolDetails()).reason == ("stopped" if ending == "close" else "lost")
+    assert or_default(cards[0].details, ToolDetails()).reason == ("stopped" if ending == "close" else "lost")
     stopped = await client.processes_stop(session, op.ProcessStopParams(process=process))
     assert stopped.state in ("lost", "signalled")
     assert not differences(replica, await fresh(second, session))

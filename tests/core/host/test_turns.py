@@ -16,7 +16,7 @@ from felan_core.agents.backend import (
 from felan_core.pointer.store import PointerStore
 from felan_core.protocol import ProtocolError
 from felan_core.protocol import operations as op
-from felan_core.protocol.base import given
+from felan_core.protocol.base import or_default
 from felan_core.protocol.elements import ViewElement
 from felan_core.protocol.entries import MessageEntry, NoticeEntry, ToolEntry
 from felan_core.protocol.interactions import ApprovalOption, ApprovalRequest, ApprovalSubject, ConfirmRequest
@@ -116,7 +116,7 @@ async def test_follow_ups_are_taken_in_order_after_the_turn(host: Rig, hand: Sta
     replica = await host.session(client, work)
     session = replica.state.session
     await client.prompt(session, "one")
-    assert given((await client.follow_up(session, "two")).item_id, "")
+    assert or_default((await client.follow_up(session, "two")).item_id, "")
     await client.follow_up(session, "three")
     await until(lambda: [item.text for item in replica.state.queue.items] == ["two", "three"])
     gate.set()

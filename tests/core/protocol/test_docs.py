@@ -17,9 +17,9 @@ import pytest
 from felan_core import protocol
 from felan_core.agents.backend import ToolPatch, Turn, TurnOutcome
 from felan_core.client.transport import MemoryTransport
-from felan_core.host import shares
-from felan_core.host.fitting import FREE_DEPTH
+from felan_core.host import quotas
 from felan_core.host.presentation import HOST_ELEMENTS
+from felan_core.host.sanitize import FREE_DEPTH
 from felan_core.protocol import (
     ERROR_CODES,
     INTERACTION_KINDS,
@@ -67,9 +67,9 @@ def test_the_table_of_limits_is_the_table_of_the_code() -> None:
 
 def test_what_a_host_keeps_for_itself_is_said_in_its_own_numbers() -> None:
     assert f"at most {LIMITS.elements - HOST_ELEMENTS} of the {LIMITS.elements}" in PAGE
-    assert f"takes {shares.AGENT_BYTES / MB:g} MiB together" in PAGE
-    assert f"the queue takes {shares.QUEUE_BYTES / MB:g} MiB" in PAGE
-    assert shares.ENDED_BYTES == shares.PROCESSES_BYTES and f"{shares.ENDED_BYTES / MB:g} MiB each" in PAGE
+    assert f"takes {quotas.AGENT_BYTES / MB:g} MiB together" in PAGE
+    assert f"the queue takes {quotas.QUEUE_BYTES / MB:g} MiB" in PAGE
+    assert quotas.ENDED_BYTES == quotas.PROCESSES_BYTES and f"{quotas.ENDED_BYTES / MB:g} MiB each" in PAGE
     assert f"nests deeper than {FREE_DEPTH} levels" in PAGE
 
 

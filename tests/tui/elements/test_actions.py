@@ -2,7 +2,7 @@ import msgspec
 from textual import events
 from textual.pilot import Pilot
 
-from felan_core.protocol.base import given
+from felan_core.protocol.base import or_default
 from felan_core.protocol.elements import ViewElement
 from felan_tui.elements.actions import ActionBar
 from felan_tui.elements.messages import ActionChosen
@@ -107,7 +107,7 @@ async def test_an_action_that_is_no_longer_declared_goes_away_with_its_form() ->
         await pilot.press("3")
         (shown,) = app.elements
         assert isinstance(shown, ViewElement)
-        kept = given(shown.actions, [])[:1]
+        kept = or_default(shown.actions, [])[:1]
         await app.side.show([msgspec.structs.replace(shown, revision=8, actions=kept)])
         await until(pilot, lambda: "1 Refresh" in text(app))
         assert "Name  required" not in text(app)

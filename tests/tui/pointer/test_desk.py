@@ -11,7 +11,7 @@ from felan_core.host.pointer import pointer_element
 from felan_core.pointer.rules import State
 from felan_core.protocol import ProtocolError
 from felan_core.protocol.operations import UiActionParams
-from felan_tui.pointer.desk import Draft, PointerDesk
+from felan_tui.pointer.controller import Draft, PointerController
 from felan_tui.pointer.facts import Pointer
 
 GENERATION = "g-" + "a" * 32
@@ -23,7 +23,7 @@ class FakeHost:
     def __init__(self) -> None:
         self.asked: list[UiActionParams] = []
         self.answers: list[Callable[[], None]] = []
-        self.desk = PointerDesk(self.act, now=lambda: 0)
+        self.desk = PointerController(self.act, now=lambda: 0)
         self.revision = 0
         self.shows("goal", 1)
 

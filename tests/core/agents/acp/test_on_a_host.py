@@ -12,7 +12,7 @@ from felan_core.agents.acp.backend import AcpBackend
 from felan_core.agents.backend import Backend, Session
 from felan_core.client.host_client import HostClient
 from felan_core.client.replica import SessionReplica
-from felan_core.protocol.base import UNSET, JsonObject, given
+from felan_core.protocol.base import UNSET, JsonObject, or_default
 from felan_core.protocol.entries import MessageEntry, NoticeEntry, ToolDetails, ToolEntry
 from felan_core.protocol.interactions import ApprovalRequest, Interaction
 from felan_core.protocol.session import AgentMode
@@ -77,7 +77,7 @@ async def test_a_permission_is_a_question_about_its_tool_and_the_answer_reaches_
     question = await seat.question()
     assert isinstance(question.request, ApprovalRequest)
     (tool,) = seat.entries(ToolEntry)
-    assert given(question.scope.tool, "") == tool.id and tool.state == "running" and tool.waiting is True
+    assert or_default(question.scope.tool, "") == tool.id and tool.state == "running" and tool.waiting is True
     seat.clock.now += 60_000
     answer = {"option": question.request.options[0].id}
     await seat.client.answer(seat.replica.state.session, question.id, answer)
@@ -94,10 +94,10 @@ async def test_the_questions_of_an_agent_that_died_say_so_and_the_session_goes_o
     await seat.idle()
     ended = seat.replica.state.interactions[question.id]
     assert (ended.state, ended.reason) == ("cancelled", "the agent that asked is gone")
-    notices = " ".join(f"{entry.title} {given(entry.text, '')}" for entry in seat.entries(NoticeEntry))
+    notices = " ".join(f"{entry.title} {or_default(entry.text, '')}" for entry in seat.entries(NoticeEntry))
     assert "exited with code 9" in notices
     (tool,) = seat.entries(ToolEntry)
-    assert tool.state == "interrupted" and given(tool.details, ToolDetails()).reason == "not_run"
+    assert tool.state == "interrupted" and or_default(tool.details, ToolDetails()).reason == "not_run"
     assert tool.ended_at == tool.started_at and tool.waiting is UNSET
 
     seat.hand.agent = "says_nothing_after_reject"
@@ -113,7 +113,7 @@ async def test_a_cancel_takes_the_question_down_and_closes_its_tool(seat: Seat) 
     ended = seat.replica.state.interactions[question.id]
     assert ended.state == "cancelled"
     (tool,) = seat.entries(ToolEntry)
-    assert tool.state == "interrupted" and given(tool.details, ToolDetails()).reason == "cancelled"
+    assert tool.state == "interrupted" and or_default(tool.details, ToolDetails()).reason == "cancelled"
 
 
 async def test_what_an_agent_says_after_its_turn_is_no_part_of_the_next_answer(seat: Seat) -> None:

@@ -8,7 +8,7 @@ import pytest
 from felan_core.agents.backend import AgentError, AgentGone, Backend, BackendFactory, Turn
 from felan_core.agents.rehearsal import create
 from felan_core.agents.rehearsal.backend import RehearsalBackend
-from felan_core.protocol.base import given
+from felan_core.protocol.base import or_default
 from felan_core.protocol.elements import ViewElement
 from tests.core.agents.rehearsal.fakes import FakeSession, refuse, soon
 
@@ -149,7 +149,7 @@ async def test_an_action_does_what_it_declares(session: FakeSession) -> None:
 
 def rows(session: FakeSession) -> dict[str, Any]:
     table = session.elements["rehearsal.table"]
-    assert isinstance(table, ViewElement) and given(table.page.total, 0) == len(table.items)
+    assert isinstance(table, ViewElement) and or_default(table.page.total, 0) == len(table.items)
     return {item.id: item.fields for item in table.items}
 
 
@@ -177,7 +177,7 @@ async def test_an_action_of_a_row_says_which_row_and_what_was_filled_in(session:
     await backend.turn(Turn("r1", "/elements"))
     table = session.elements["rehearsal.table"]
     assert isinstance(table, ViewElement)
-    assert [(one.id, one.scope) for one in given(table.actions, [])] == [
+    assert [(one.id, one.scope) for one in or_default(table.actions, [])] == [
         ("look", "item"),
         ("bless", "item"),
         ("yank", "item"),

@@ -1,4 +1,4 @@
-"""SessionLink: the screen's hold on one session. It opens the connection, and does what the person asks."""
+"""SessionController: opens the connection of one session, and sends the person's requests on it."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -56,7 +56,7 @@ def words(error: BaseException) -> str:
     return f"the host is gone: {error}"
 
 
-class SessionLink:
+class SessionController:
     """One attached session. Its methods raise what ``Refusal`` names; nothing typed is lost by that."""
 
     def __init__(self, client: HostClient, replica: SessionReplica) -> None:
@@ -215,15 +215,15 @@ async def connect(
 
 
 async def begin_anew(
-    client: HostClient, old: SessionLink, on_change: Callable[[Change], None]
-) -> SessionLink:
+    client: HostClient, old: SessionController, on_change: Callable[[Change], None]
+) -> SessionController:
     """A session that takes the place of ``old``: the same folder, the same agent; attached. ``old`` is as it
     was. Where the new one cannot be attached it is closed again.
     """
     extensions: dict[str, Any] = {"felan.clears": old.id}
     created = await client.sessions_create(op.CreateParams(cwd=old.state.header.cwd, extensions=extensions))
     try:
-        return SessionLink(client, await client.attach(created.session, on_change=on_change))
+        return SessionController(client, await client.attach(created.session, on_change=on_change))
     except ProtocolError:
         with suppress(*Refusal):
             await client.close_session(created.session)
@@ -248,20 +248,20 @@ async def begin(
     start: Start,
     on_change: Callable[[Change], None],
     skipped: Callable[[str], None] = lambda problem: None,
-) -> SessionLink:
+) -> SessionController:
     """Create or continue the session that ``start`` asks for, attached. Raises ``NothingToContinue``.
 
     ``skipped`` is called with a sentence for each session that is passed over because it cannot be read.
     """
     if start.kind != "continue":
         created = await client.sessions_create(op.CreateParams(cwd=start.cwd, extensions=start.settings))
-        return SessionLink(client, await client.attach(created.session, on_change=on_change))
+        return SessionController(client, await client.attach(created.session, on_change=on_change))
     problems: list[str] = []
     for row in await folder_sessions(client, start.cwd):
         try:
             if row.problem:
                 raise ProtocolError("storage_failure", str(row.problem), details={"unreadable": True})
-            link = SessionLink(client, await client.attach(row.id, on_change=on_change))
+            link = SessionController(client, await client.attach(row.id, on_change=on_change))
         except ProtocolError as error:
             if not (error.details or {}).get("unreadable"):
                 raise

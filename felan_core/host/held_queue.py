@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from felan_core.host.fitting import label
+from felan_core.host.sanitize import label
 from felan_core.protocol.elements import Action, Column, Hint, ViewElement, ViewItem, ViewPage
 from felan_core.protocol.session import Queue
 

@@ -1,4 +1,4 @@
-"""Stage: what a backend may do to its session (``agents.backend.Session``), each call one job of the
+"""BackendSession: what a backend may do to its session (``agents.backend.Session``), each call one job of the
 actor.
 """
 
@@ -20,16 +20,16 @@ from felan_core.agents.backend import (
 )
 from felan_core.host.actor import SessionActor, notice_entry
 from felan_core.host.broker import Broker
-from felan_core.host.fitting import checked, label, mended, scalars
-from felan_core.host.panel import Panel
 from felan_core.host.pointer import RECOVERY, Pointer
 from felan_core.host.presentation import HOST_PREFIX, hide, show
-from felan_core.host.shares import check_catalogue, check_request
+from felan_core.host.processes import SessionProcesses
+from felan_core.host.quotas import check_catalogue, check_request
+from felan_core.host.sanitize import checked, label, mended, scalars
 from felan_core.host.streams import Streams
 from felan_core.host.turns import OpenTools
 from felan_core.pointer.errors import PointerError
 from felan_core.processes.errors import ProcessError
-from felan_core.protocol.base import LIMITS, UNSET, JsonObject, Maybe, given
+from felan_core.protocol.base import LIMITS, UNSET, JsonObject, Maybe, or_default
 from felan_core.protocol.elements import Element, StatusElement
 from felan_core.protocol.entries import MessageOutcome, StreamKind, ToolDetails, ToolDiff, ToolEntry, ToolText
 from felan_core.protocol.errors import ProtocolError
@@ -43,7 +43,7 @@ COMPACTED = "The agent compacted its context"
 R = TypeVar("R")
 
 
-class Stage:
+class BackendSession:
     """One backend's hold on its session; ``on_gone`` is told when the agent ends outside a turn."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Stage:
         actor: SessionActor,
         streams: Streams,
         broker: Broker,
-        panel: Panel,
+        panel: SessionProcesses,
         pointer: Pointer,
         on_gone: Callable[[AgentGone], None],
     ) -> None:
@@ -406,7 +406,7 @@ def _without_bulk(tool: ToolEntry) -> ToolEntry:
     """The tool without what has no bound but that of the whole entry, which is the store's to check."""
     content = [
         msgspec.structs.replace(one, new="", old=UNSET) if isinstance(one, ToolDiff) else one
-        for one in given(tool.content, [])
+        for one in or_default(tool.content, [])
         if not isinstance(one, ToolText)
     ]
     return msgspec.structs.replace(tool, arguments=UNSET, content=content)

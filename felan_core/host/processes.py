@@ -10,7 +10,7 @@ import msgspec
 
 from felan_core.agents.backend import ProcessEnd
 from felan_core.host.actor import SessionActor
-from felan_core.host.fitting import label
+from felan_core.host.sanitize import label
 from felan_core.processes.errors import DuplicateProcess, ProcessError, UnknownProcess
 from felan_core.processes.records import ProcessRecord
 from felan_core.protocol import LIMITS, UNSET, ProtocolError
@@ -73,7 +73,7 @@ def checked_folder(folder: str, name: str) -> str:
     return folder
 
 
-class Panel:
+class SessionProcesses:
     """The processes of one session. ``on_end`` is told inside a job when one has ended."""
 
     def __init__(self, actor: SessionActor, on_end: Callable[[ProcessRow], None]) -> None:

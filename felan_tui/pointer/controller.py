@@ -1,4 +1,4 @@
-"""PointerDesk: this client's hold on the task pointer. It keeps the history and the draft, and asks the host.
+"""PointerController: keeps the pointer's history and draft, and sends requests about it to the host.
 
 It outlives the screen, so that what is written there is still there at the next opening.
 """
@@ -12,7 +12,7 @@ from felan_core.protocol.base import UNSET, JsonObject
 from felan_core.protocol.elements import Element, ViewElement
 from felan_core.protocol.operations import UiActionParams
 from felan_tui.pointer.facts import ELEMENT, STALE, Pointer, PointerHistory, pointer_of, remedy
-from felan_tui.session.link import Refusal, words
+from felan_tui.session.controller import Refusal, words
 
 _TRIES = 3
 """How often an action is asked for again where only what is said *about* the pointer had changed."""
@@ -34,7 +34,7 @@ class Outcome(NamedTuple):
     words: str = ""
 
 
-class PointerDesk:
+class PointerController:
     """The pointer of one session. ``act`` asks the host; ``changed`` is called after each change."""
 
     def __init__(self, act: Callable[[UiActionParams], Awaitable[None]], *, now: Callable[[], int]) -> None:

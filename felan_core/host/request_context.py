@@ -21,7 +21,7 @@ from felan_core.store.batch import Batch
 from felan_core.store.store import Store
 
 
-class Call:
+class RequestContext:
     """A request that passed admission. ``record`` is None for what keeps nothing."""
 
     def __init__(
