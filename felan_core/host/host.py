@@ -27,7 +27,7 @@ from felan_core.protocol import operations as op
 from felan_core.protocol.base import Maybe
 from felan_core.protocol.connection import Offer
 from felan_core.protocol.errors import invalid
-from felan_core.protocol.session import Lifecycle, SessionRow
+from felan_core.protocol.session import KnownLifecycle, SessionRow
 from felan_core.store.rows import SessionRecord, UnreadableSession
 
 UI: Final = ("ui.status", "ui.progress", "ui.document", "ui.view", "ui.action")
@@ -60,7 +60,7 @@ class Host:
         self._root = root
         self._instance = services.new_id()
         self._started_at = services.clock()
-        self._lifecycle: Lifecycle = "starting"
+        self._lifecycle: KnownLifecycle = "starting"
         self._connections: set[Connection] = set()
         # Those whose client left while something that it had asked was under way.
         self._left: WeakSet[Connection] = WeakSet()

@@ -1,6 +1,6 @@
 """The elements of a session: the host's own and the backend's, and the checks of ``ui.action`` (§5)."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import msgspec
 
@@ -13,6 +13,7 @@ from felan_core.protocol.errors import invalid
 from felan_core.protocol.events import PresentationRemoved, PresentationUpdated
 from felan_core.protocol.forms import check_values
 from felan_core.protocol.operations import UiActionParams
+from felan_core.protocol.problems import one_of
 
 HOST_PREFIX = "felan."
 HOST_ELEMENTS = 8
@@ -55,10 +56,10 @@ def check_action(actor: SessionActor, call: RequestContext, params: UiActionPara
             "revision: the element changed meanwhile",
             details={"revision": element.revision},
         )
-    declared: Iterable[Action] = [] if isinstance(element, StatusElement) else or_default(element.actions, [])
+    declared: Sequence[Action] = [] if isinstance(element, StatusElement) else or_default(element.actions, [])
     action = next((one for one in declared if one.id == params.action), None)
     if action is None:
-        raise invalid("action: not one of the element's actions")
+        raise invalid(f"action: {one_of(one.id for one in declared)}")
     _check_item(element, action, params)
     check_values(or_default(action.fields, []), or_default(params.values, {}), "values")
     return action
@@ -75,5 +76,6 @@ def _check_item(element: Element, action: Action, params: UiActionParams) -> Non
     item = next((one for one in items if one.id == params.item), None)
     if item is None:
         raise ProtocolError("not_found", "item: there is none with this id")
-    if action.id not in or_default(item.actions, [action.id]):
-        raise invalid("action: not one of this item's actions")
+    offered = or_default(item.actions, [action.id])
+    if action.id not in offered:
+        raise invalid(f"action: of this item {one_of(offered)}")

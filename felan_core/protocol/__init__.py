@@ -31,7 +31,27 @@ if TYPE_CHECKING:
         parse_operation_params,
         parse_operation_result,
     )
-    from felan_core.protocol.configuration import CONFIG_OPTIONS, check_config_keys, check_config_values
+    from felan_core.protocol.configuration import (
+        CONFIG_OPTIONS,
+        check_config_keys,
+        check_config_values,
+    )
+    from felan_core.protocol.connection import (
+        ClientConnection,
+        ClientEvent,
+        ConnectionState,
+        Ended,
+        Failed,
+        Greeted,
+        Offer,
+        Probe,
+        Published,
+        Replied,
+        Requested,
+        Resync,
+        ServerConnection,
+        ServerEvent,
+    )
     from felan_core.protocol.control import (
         BootstrapHello,
         ControlRequest,
@@ -42,21 +62,65 @@ if TYPE_CHECKING:
         parse_control_response,
         parse_daemon_target,
     )
-    from felan_core.protocol.elements import Element
-    from felan_core.protocol.entries import AnyOrigin, Entry
+    from felan_core.protocol.elements import (
+        Element,
+    )
+    from felan_core.protocol.entries import (
+        AnyOrigin,
+        Entry,
+        MessageEntry,
+        NoticeEntry,
+        ToolEntry,
+    )
     from felan_core.protocol.envelopes import (
         Accepted,
         EventFrame,
         NoticeFrame,
+        ProtocolFailure,
         Refused,
         Request,
+        ResyncRequired,
         ServerEnvelope,
         TextFrame,
         Unclaimed,
     )
-    from felan_core.protocol.errors import ERROR_CODES, ErrorBody, KnownErrorCode, ProtocolError
-    from felan_core.protocol.events import KnownEvent, SessionEvent, UnknownEvent, parse_session_event
-    from felan_core.protocol.forms import Form, FormField
+    from felan_core.protocol.errors import (
+        ERROR_CODES,
+        ErrorBody,
+        KnownErrorCode,
+        LocalProtocolError,
+        ProtocolError,
+        RemoteProtocolError,
+        RequestIndeterminate,
+        RequestRefused,
+    )
+    from felan_core.protocol.events import (
+        BranchUpdated,
+        CatalogUpdated,
+        EntryLabelled,
+        ExecutionUpdated,
+        InteractionUpdated,
+        KnownEvent,
+        MessageCompleted,
+        PolicyUpdated,
+        PresentationRemoved,
+        PresentationUpdated,
+        ProcessUpdated,
+        QueueUpdated,
+        RunEnded,
+        RunStarted,
+        SessionClosed,
+        SessionEvent,
+        SessionUpdated,
+        StreamCompletionOnly,
+        ToolUpdated,
+        UnknownEvent,
+        parse_session_event,
+    )
+    from felan_core.protocol.forms import (
+        Form,
+        FormField,
+    )
     from felan_core.protocol.frames import (
         SessionCommand,
         parse_client_envelope,
@@ -66,23 +130,48 @@ if TYPE_CHECKING:
         parse_session_command,
         request_id,
     )
-    from felan_core.protocol.framing import JsonLineDecoder, encode_frame
-    from felan_core.protocol.ids import new_uuid7, normalise_mutation_id
+    from felan_core.protocol.framing import (
+        JsonLineDecoder,
+        encode_frame,
+    )
+    from felan_core.protocol.ids import (
+        new_uuid7,
+        normalise_mutation_id,
+    )
     from felan_core.protocol.interactions import (
         INTERACTION_KINDS,
         Answer,
+        ApprovalAnswer,
+        ApprovalRequest,
+        ConfirmAnswer,
+        ConfirmRequest,
+        FormAnswer,
+        FormRequest,
+        InputAnswer,
+        InputRequest,
         Interaction,
         InteractionRequest,
+        SelectAnswer,
+        SelectRequest,
         validate_interaction_answer,
+    )
+    from felan_core.protocol.operations import (
+        ClientInfo,
+        HelloParams,
+        HelloResult,
     )
     from felan_core.protocol.records import (
         StoredEventRow,
         StoredRequestRecord,
         canonical_request_payload,
+        check_request_capacity,
         compare_request_payload,
         parse_stored_event_row,
         parse_stored_request_record,
         request_retain_until,
+    )
+    from felan_core.protocol.reducer import (
+        SessionState,
     )
     from felan_core.protocol.remote import (
         REMOTE_FEATURES,
@@ -91,67 +180,95 @@ if TYPE_CHECKING:
         parse_remote_command_row,
         parse_remote_operation,
     )
-    from felan_core.protocol.session import SessionSnapshot
-    from felan_core.protocol.snapshots import parse_interaction, parse_session_snapshot
-    from felan_core.protocol.streams import classify_revision, classify_text_delta
-    from felan_core.protocol.validate import decode, parse_json_value, parse_schema
+    from felan_core.protocol.session import (
+        KnownLifecycle,
+        Lifecycle,
+        SessionRow,
+        SessionSnapshot,
+    )
+    from felan_core.protocol.snapshots import (
+        parse_interaction,
+        parse_session_snapshot,
+    )
+    from felan_core.protocol.streams import (
+        COMPLETED,
+        COMPLETION_ONLY,
+        ActiveStream,
+        CompletionOnlyStream,
+        StreamPosition,
+        StreamPrefix,
+        StreamState,
+        TextBuffer,
+        classify_revision,
+        classify_text_delta,
+    )
+    from felan_core.protocol.validate import (
+        decode,
+        parse_json_value,
+        parse_schema,
+    )
 
 _NAMES: Final = {
     "base": ("CONTROL_VERSION LIMITS PROTOCOL_VERSION STORAGE_VERSION UNSET Limits Maybe Wire or_default"),
     "catalogue": (
-        "OPERATION_CATALOG "
-        "OPERATION_PARAMS "
-        "OPERATION_RESULTS "
-        "Operation "
-        "operation_named "
-        "parse_operation_params "
-        "parse_operation_result "
+        "OPERATION_CATALOG OPERATION_PARAMS OPERATION_RESULTS Operation operation_named "
+        "parse_operation_params parse_operation_result"
     ),
-    "configuration": ("CONFIG_OPTIONS check_config_keys check_config_values "),
+    "configuration": ("CONFIG_OPTIONS check_config_keys check_config_values"),
+    "connection": (
+        "ClientConnection ClientEvent ConnectionState Ended Failed Greeted Offer Probe "
+        "Published Replied Requested Resync ServerConnection ServerEvent"
+    ),
     "control": (
-        "BootstrapHello "
-        "ControlRequest "
-        "ControlResponse "
-        "DaemonTarget "
-        "parse_bootstrap_hello "
-        "parse_control_request "
-        "parse_control_response "
-        "parse_daemon_target "
+        "BootstrapHello ControlRequest ControlResponse DaemonTarget parse_bootstrap_hello "
+        "parse_control_request parse_control_response parse_daemon_target"
     ),
-    "elements": ("Element "),
-    "entries": ("AnyOrigin Entry "),
-    "envelopes": ("Accepted EventFrame NoticeFrame Refused Request ServerEnvelope TextFrame Unclaimed "),
-    "errors": ("ERROR_CODES ErrorBody KnownErrorCode ProtocolError "),
-    "events": ("KnownEvent SessionEvent UnknownEvent parse_session_event "),
-    "forms": ("Form FormField "),
+    "elements": ("Element"),
+    "entries": ("AnyOrigin Entry MessageEntry NoticeEntry ToolEntry"),
+    "envelopes": (
+        "Accepted EventFrame NoticeFrame ProtocolFailure Refused Request ResyncRequired "
+        "ServerEnvelope TextFrame Unclaimed"
+    ),
+    "errors": (
+        "ERROR_CODES ErrorBody KnownErrorCode LocalProtocolError ProtocolError "
+        "RemoteProtocolError RequestIndeterminate RequestRefused"
+    ),
+    "events": (
+        "BranchUpdated CatalogUpdated EntryLabelled ExecutionUpdated InteractionUpdated "
+        "KnownEvent MessageCompleted PolicyUpdated PresentationRemoved "
+        "PresentationUpdated ProcessUpdated QueueUpdated RunEnded RunStarted "
+        "SessionClosed SessionEvent SessionUpdated StreamCompletionOnly ToolUpdated "
+        "UnknownEvent parse_session_event"
+    ),
+    "forms": ("Form FormField"),
     "frames": (
-        "SessionCommand "
-        "parse_client_envelope "
-        "parse_client_frame "
-        "parse_server_envelope "
-        "parse_server_frame "
-        "parse_session_command "
-        "request_id "
+        "SessionCommand parse_client_envelope parse_client_frame parse_server_envelope "
+        "parse_server_frame parse_session_command request_id"
     ),
-    "framing": ("JsonLineDecoder encode_frame "),
-    "ids": ("new_uuid7 normalise_mutation_id "),
-    "interactions": ("INTERACTION_KINDS Answer Interaction InteractionRequest validate_interaction_answer "),
+    "framing": ("JsonLineDecoder encode_frame"),
+    "ids": ("new_uuid7 normalise_mutation_id"),
+    "interactions": (
+        "INTERACTION_KINDS Answer ApprovalAnswer ApprovalRequest ConfirmAnswer "
+        "ConfirmRequest FormAnswer FormRequest InputAnswer InputRequest Interaction "
+        "InteractionRequest SelectAnswer SelectRequest validate_interaction_answer"
+    ),
+    "operations": ("ClientInfo HelloParams HelloResult"),
     "records": (
-        "StoredEventRow "
-        "StoredRequestRecord "
-        "canonical_request_payload "
-        "compare_request_payload "
-        "parse_stored_event_row "
-        "parse_stored_request_record "
-        "request_retain_until "
+        "StoredEventRow StoredRequestRecord canonical_request_payload "
+        "check_request_capacity compare_request_payload parse_stored_event_row "
+        "parse_stored_request_record request_retain_until"
     ),
+    "reducer": ("SessionState"),
     "remote": (
-        "REMOTE_FEATURES RemoteCommandRow RemoteOperation parse_remote_command_row parse_remote_operation "
+        "REMOTE_FEATURES RemoteCommandRow RemoteOperation parse_remote_command_row parse_remote_operation"
     ),
-    "session": ("SessionSnapshot "),
-    "snapshots": ("parse_interaction parse_session_snapshot "),
-    "streams": ("classify_revision classify_text_delta "),
-    "validate": ("decode parse_json_value parse_schema "),
+    "session": ("KnownLifecycle Lifecycle SessionRow SessionSnapshot"),
+    "snapshots": ("parse_interaction parse_session_snapshot"),
+    "streams": (
+        "COMPLETED COMPLETION_ONLY ActiveStream CompletionOnlyStream StreamPosition "
+        "StreamPrefix StreamState TextBuffer classify_revision classify_text_delta"
+    ),
+    "validate": ("decode parse_json_value parse_schema"),
 }
 _HOMES: Final = {name: module for module, names in _NAMES.items() for name in names.split()}
 
@@ -170,6 +287,8 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "COMPLETED",
+    "COMPLETION_ONLY",
     "CONFIG_OPTIONS",
     "CONTROL_VERSION",
     "ERROR_CODES",
@@ -183,45 +302,109 @@ __all__ = [
     "STORAGE_VERSION",
     "UNSET",
     "Accepted",
+    "ActiveStream",
     "Answer",
     "AnyOrigin",
+    "ApprovalAnswer",
+    "ApprovalRequest",
     "BootstrapHello",
+    "BranchUpdated",
+    "CatalogUpdated",
+    "ClientConnection",
+    "ClientEvent",
+    "ClientInfo",
+    "CompletionOnlyStream",
+    "ConfirmAnswer",
+    "ConfirmRequest",
+    "ConnectionState",
     "ControlRequest",
     "ControlResponse",
     "DaemonTarget",
     "Element",
+    "Ended",
     "Entry",
+    "EntryLabelled",
     "ErrorBody",
     "EventFrame",
+    "ExecutionUpdated",
+    "Failed",
     "Form",
+    "FormAnswer",
     "FormField",
+    "FormRequest",
+    "Greeted",
+    "HelloParams",
+    "HelloResult",
+    "InputAnswer",
+    "InputRequest",
     "Interaction",
     "InteractionRequest",
+    "InteractionUpdated",
     "JsonLineDecoder",
     "KnownErrorCode",
     "KnownEvent",
+    "KnownLifecycle",
+    "Lifecycle",
     "Limits",
+    "LocalProtocolError",
     "Maybe",
+    "MessageCompleted",
+    "MessageEntry",
+    "NoticeEntry",
     "NoticeFrame",
+    "Offer",
     "Operation",
+    "PolicyUpdated",
+    "PresentationRemoved",
+    "PresentationUpdated",
+    "Probe",
+    "ProcessUpdated",
     "ProtocolError",
+    "ProtocolFailure",
+    "Published",
+    "QueueUpdated",
     "Refused",
     "RemoteCommandRow",
     "RemoteOperation",
+    "RemoteProtocolError",
+    "Replied",
     "Request",
+    "RequestIndeterminate",
+    "RequestRefused",
+    "Requested",
+    "Resync",
+    "ResyncRequired",
+    "RunEnded",
+    "RunStarted",
+    "SelectAnswer",
+    "SelectRequest",
+    "ServerConnection",
     "ServerEnvelope",
+    "ServerEvent",
+    "SessionClosed",
     "SessionCommand",
     "SessionEvent",
+    "SessionRow",
     "SessionSnapshot",
+    "SessionState",
+    "SessionUpdated",
     "StoredEventRow",
     "StoredRequestRecord",
+    "StreamCompletionOnly",
+    "StreamPosition",
+    "StreamPrefix",
+    "StreamState",
+    "TextBuffer",
     "TextFrame",
+    "ToolEntry",
+    "ToolUpdated",
     "Unclaimed",
     "UnknownEvent",
     "Wire",
     "canonical_request_payload",
     "check_config_keys",
     "check_config_values",
+    "check_request_capacity",
     "classify_revision",
     "classify_text_delta",
     "compare_request_payload",

@@ -23,7 +23,7 @@ from felan_core.protocol.errors import ErrorBody, ProtocolError, invalid
 from felan_core.protocol.operations import ClientInfo, Target
 from felan_core.protocol.operations.hosts import Version, Versions
 from felan_core.protocol.plain import plain
-from felan_core.protocol.problems import Problem, said, short
+from felan_core.protocol.problems import Problem, one_of, said, short
 from felan_core.protocol.session import Lifecycle
 from felan_core.protocol.validate import parse_schema
 
@@ -104,6 +104,8 @@ class NamespaceTarget(Wire, tag_field="kind", tag="namespace", frozen=True, kw_o
 
 DaemonTarget = Union[ProductionTarget, NamespaceTarget]
 PRODUCTION: Final = ProductionTarget()
+_TARGET_MEMBERS: Final = Target.__struct_encode_fields__
+_REQUEST_MEMBERS: Final = ControlRequest.__struct_encode_fields__
 
 
 def parse_bootstrap_hello(raw: Json) -> BootstrapHello:
@@ -138,11 +140,11 @@ def parse_control_request(raw: Json) -> ControlRequest:
     target = as_object(value.get("target"))
     if target is not None:
         for name in target:
-            if name not in ("namespace", "instance", "root"):
-                raise invalid(said(f"target.{short(name)}", "no member of this name is taken"))
+            if name not in _TARGET_MEMBERS:
+                raise invalid(said(f"target.{short(name)}", f"the name {one_of(_TARGET_MEMBERS)}"))
     for name in value:
-        if name not in ("control", "id", "command", "mode", "target"):
-            raise invalid(said(short(name), "no member of this name is taken"))
+        if name not in _REQUEST_MEMBERS:
+            raise invalid(said(short(name), f"the name {one_of(_REQUEST_MEMBERS)}"))
     return parse_schema(ControlRequest, value, "")
 
 
@@ -191,7 +193,7 @@ def parse_daemon_target(value: Json) -> DaemonTarget:
         case "namespace":
             return parse_schema(NamespaceTarget, members, "target")
         case _:
-            raise invalid("target.kind: production or namespace is required")
+            raise invalid("target.kind: must be one of production, namespace")
 
 
 def _controlled(raw: Json) -> JsonObject:

@@ -45,7 +45,7 @@ from felan_core.protocol.forms import (
     check_fields,
 )
 from felan_core.protocol.plain import is_normal
-from felan_core.protocol.problems import Problem, short
+from felan_core.protocol.problems import Problem, one_of, short
 
 __all__ = [
     "Action",
@@ -235,17 +235,17 @@ class ViewElement(ElementBase, tag="view", frozen=True, kw_only=True):
     def _check_cell(self, name: str, value: Json, where: str) -> None:
         declared: ColumnType | None = next((one.type for one in self.columns if one.id == name), None)
         if declared is None:
-            raise Problem(where, "no column of this name is declared")
+            raise Problem(where, f"no column has this id: it {one_of(one.id for one in self.columns)}")
         kind = kind_of(value)
         fits = kind is _TYPES[declared] or (kind is float and declared == "number")
         if not (fits and is_normal(value, 0)) or (declared == "time" and value < 0):
             raise Problem(where, f"is no {declared}, which its column declares")
 
     def _check_item_actions(self, used: list[str], where: str) -> None:
-        declared = {one.id for one in or_default(self.actions, []) if one.scope == "item"}
+        declared = [one.id for one in or_default(self.actions, []) if one.scope == "item"]
         for index, action in enumerate(used):
             if action not in declared:
-                raise Problem(f"{where}[{index}]", "no item action of this id is declared")
+                raise Problem(f"{where}[{index}]", f"no item action has this id: it {one_of(declared)}")
         unique(used, lambda index: f"{where}[{index}]", "the action")
 
     def _check_page(self) -> None:

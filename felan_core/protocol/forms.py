@@ -24,7 +24,7 @@ from felan_core.protocol.base import (
 )
 from felan_core.protocol.checks import unique
 from felan_core.protocol.errors import invalid
-from felan_core.protocol.problems import Problem, said, short
+from felan_core.protocol.problems import Problem, one_of, said, short
 
 
 class Option(Wire, frozen=True, kw_only=True):
@@ -221,7 +221,7 @@ def check_values(fields: Sequence[FormField], values: JsonObject, path: str) -> 
     declared = {field.id: field for field in fields}
     for name in values:
         if name not in declared:
-            raise invalid(said(f"{path}.{short(name)}", "no field of this id is declared"))
+            raise invalid(said(f"{path}.{short(name)}", f"no field has this id: it {one_of(declared)}"))
     for field in fields:
         if field.id not in values:
             if or_default(field.required, False):
@@ -229,4 +229,6 @@ def check_values(fields: Sequence[FormField], values: JsonObject, path: str) -> 
             continue
         problem = field_problem(field, values[field.id])
         if problem is not None:
+            if isinstance(field, EnumField | MultiSelectField):
+                problem = f"{problem}: each {one_of(option.id for option in field.options)}"
             raise invalid(said(f"{path}.{short(field.id)}", problem))

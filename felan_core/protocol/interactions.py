@@ -23,7 +23,7 @@ from felan_core.protocol.base import (
 from felan_core.protocol.checks import unique, weight
 from felan_core.protocol.errors import invalid
 from felan_core.protocol.forms import Form, Options, check_options, check_values
-from felan_core.protocol.problems import Problem
+from felan_core.protocol.problems import Problem, one_of
 from felan_core.protocol.validate import parse_schema
 
 InteractionState = Literal["waiting", "deferred", "resolved", "cancelled", "expired"]
@@ -212,8 +212,9 @@ def validate_interaction_answer(request: InteractionRequest, answer: Json) -> An
     typed: Answer = parse_schema(_ANSWERS[type(request)], answer, "answer")
     match request, typed:
         case ApprovalRequest(), ApprovalAnswer():
-            if typed.option not in {option.id for option in request.options}:
-                raise invalid("answer.option: not one of the offered options")
+            offered = [option.id for option in request.options]
+            if typed.option not in offered:
+                raise invalid(f"answer.option: {one_of(offered)}")
         case SelectRequest(), SelectAnswer():
             _check_selection(request, typed)
         case FormRequest(), FormAnswer():
@@ -224,11 +225,11 @@ def validate_interaction_answer(request: InteractionRequest, answer: Json) -> An
 
 
 def _check_selection(request: SelectRequest, answer: SelectAnswer) -> None:
-    offered = {option.id for option in request.options}
+    offered = [option.id for option in request.options]
     if len(set(answer.options)) != len(answer.options):
         raise invalid("answer.options: the same option twice")
-    if not offered.issuperset(answer.options):
-        raise invalid("answer.options: not one of the offered options")
+    if not set(offered).issuperset(answer.options):
+        raise invalid(f"answer.options: each {one_of(offered)}")
     low, high = request.bounds
     if not low <= len(answer.options) <= high:
         raise invalid(
@@ -242,7 +243,7 @@ def _check_form(form: Form, answer: FormAnswer) -> None:
             raise invalid("answer.values: cancel takes no values")
         return
     if answer.action != form.submit.id:
-        raise invalid("answer.action: neither the declared submit nor cancel")
+        raise invalid(f"answer.action: {one_of((form.submit.id, form.cancel.id))}")
     check_values(form.fields, or_default(answer.values, {}), "answer.values")
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from felan_core.protocol.base import LIMITS, Json, kind_of
 from felan_core.protocol.errors import invalid
-from felan_core.protocol.problems import said
+from felan_core.protocol.problems import one_of, said
 
 T = TypeVar("T")
 _MAX_INTEGER = 2**53 - 1
@@ -98,7 +98,7 @@ def convert(value: Json, shape: type[T], where: str) -> T:
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as error:
-        raise invalid(reword(str(error), where)) from None
+        raise invalid(reword(str(error), where, shape, value)) from None
 
 
 _NAMES = {
@@ -116,17 +116,23 @@ def _name(kinds: str) -> str:
     return " or ".join(_NAMES.get(kind, kind) for kind in kinds.split(" | "))
 
 
-def reword(message: str, where: str) -> str:
-    """msgspec's verdict in the contract's words: ``params.fields[3].options: more than 256 entries``."""
+def reword(message: str, where: str, shape: Any = Any, value: Json = None) -> str:
+    """msgspec's verdict in the contract's words: ``params.fields[3].options: more than 256 entries``.
+
+    ``shape`` and ``value``: what was converted; the refusal of an enumeration names its choices.
+    """
     import re  # only what is refused pays for it
 
+    from felan_core.protocol.choices import choices_at
+
     what, _, path = message.partition(" - at `")
+    choices = choices_at(shape, value, path.rstrip("`")) if what.startswith("Invalid") else []
     path = where + path.rstrip("`").removeprefix("$").replace("[...]", "[*]")
 
     def of(pattern: str) -> "re.Match[str] | None":
         return re.fullmatch(pattern, what, re.DOTALL)
 
-    rule = "not a value that is known here"
+    rule = one_of(choices) if choices else "not a value that is known here"
     if found := of(r"Object missing required field `(.*)`"):
         path, rule = f"{path}.{found[1]}", "is required"
     elif found := of(r"Object contains unknown field `(.*)`"):

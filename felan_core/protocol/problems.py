@@ -1,5 +1,7 @@
 """What breaks a rule inside a value: the rule in words, and the path, put together on the way out."""
 
+from collections.abc import Iterable
+
 
 class Problem(Exception):
     """A rule that a value breaks. ``where`` is the path below the value that was checked: ``.fields[3].id``.
@@ -20,6 +22,7 @@ class Problem(Exception):
 
 
 _PLACE_HEAD, _PLACE_TAIL = 120, 60
+_NAMED_CHOICES = 24
 
 
 def short(text: str, limit: int = 40) -> str:
@@ -33,6 +36,15 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def one_of(choices: Iterable[str]) -> str:
+    """The rule of an enumeration, its choices named: ``must be one of table, list``; the first 24 of many."""
+    names = [printable(short(one)) for one in choices]
+    if len(names) < 2:
+        return f"must be {names[0]}" if names else "there is no choice here"
+    more = f" and {len(names) - _NAMED_CHOICES} more" if len(names) > _NAMED_CHOICES else ""
+    return f"must be one of {', '.join(names[:_NAMED_CHOICES])}{more}"
 
 
 def said(where: str, rule: str) -> str:

@@ -31,7 +31,9 @@ from felan_core.protocol.problems import Problem
 from felan_core.protocol.streams import CompletionOnlyStream, StreamPrefix, StreamRef
 
 SessionState = Literal["idle", "running", "waiting", "closed"]
-Lifecycle = Literal["starting", "running", "draining", "stopping"]
+KnownLifecycle = Literal["starting", "running", "draining", "stopping"]
+Lifecycle = Annotated[str, Meta(min_length=1, max_length=LIMITS.label_bytes)]
+"""``KnownLifecycle``, or what a newer host has: a reader keeps it, so that hello stays readable."""
 ProcessState = Literal["running", "exited", "signalled", "lost"]
 ExecutionState = Literal["running", "completed", "failed", "cancelled"]
 Thinking = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
