@@ -24,7 +24,7 @@ _STEP: Final = re.compile(r"\.([^.\[]+)|\[(\d+)\]|\[\.\.\.\]")
 
 
 def choices_at(shape: Any, value: Json, path: str) -> list[str]:
-    """The choices of the member at ``path`` (msgspec's: ``$.items[0].kind``), sorted; tags in the order of the union.
+    """The choices of the member at ``path`` (msgspec's: ``$.items[0].kind``); tags in the order of the union.
 
     ``value``: the plain JSON that was refused; its tags select the alternatives of a union. Empty where the
     member is no enumeration.
