@@ -22,8 +22,8 @@ def protocol() -> None:
 def schema(name: str | None, listed: bool) -> None:
     """Print the JSON Schema of a shape, or of all.
 
-    NAME is one of --list, such as SessionSnapshot or prompt.params. What a schema cannot say stands in
-    $comment.
+    NAME is one of --list, such as SessionSnapshot or prompt.params. Rules that a schema cannot express are
+    in $comment.
     """
     from felan_core.protocol import schemas
 
@@ -54,9 +54,9 @@ def schema(name: str | None, listed: bool) -> None:
 def check(file: Path, as_json: bool) -> None:
     """Check a recorded stream.
 
-    One frame a line; - is standard input. Both directions may be in one file. Replies are checked against
-    the request that they answer; one whose request is not in the file is checked as far as it can be, and
-    counted. Exit code 1 when there are problems.
+    One frame a line; - is standard input. Both directions may be in one file. A reply is checked against its
+    request, an event against the revision before it, a text against the text before it; a name that is near
+    to a known member is reported as misspelt. Exit code 1 when there are problems.
     """
     from felan_tui.cli.recording import Recording
     from felan_tui.text.safe import safe_line

@@ -121,7 +121,7 @@ def test_a_member_named_op_makes_no_request_of_a_host_s_frame(tmp_path: Path) ->
         (b"\xef\xbb\xbf{}\n", 1, ["frame: a byte order mark"]),
         (b"[1]\nnull\n3\n", 1, ["frame: must be an object"] * 3),
         (json.dumps(REVISION).encode() + b"\r\n", 0, []),
-        (json.dumps(REVISION).encode(), 0, []),
+        (json.dumps(REVISION).encode(), 1, ["frame: the stream ends inside this frame, before its LF"]),
     ],
 )
 def test_odd_files_are_read_to_their_end(
@@ -199,3 +199,167 @@ def test_a_schema_is_printed_by_the_name_of_a_shape_or_of_an_operation() -> None
     names = run("schema", "--list").output.split()
     everything = json.loads(run("schema").output)
     assert {name for name in names if "." not in name} == set(everything["$defs"])
+
+
+# --- what follows from the frames before ---
+
+
+def event(revision: int, session: str = "s", **members: Any) -> dict[str, Any]:
+    members = members or {"type": "entry.labelled", "entry": "e", "label": "x"}
+    return {"v": 1, "session": session, "revision": revision, "at": 1, "event": members}
+
+
+def delta(offset: int, text: str, *, message: str = "m", kind: str = "assistant") -> dict[str, Any]:
+    stream = {"message": message, "id": "p", "kind": kind, "offset": offset}
+    return {"v": 1, "session": "s", "stream": stream, "text": text}
+
+
+def completed(message: str, text: str) -> dict[str, Any]:
+    part = {"type": "text", "id": "p", "text": text}
+    entry = {"kind": "message", "id": message, "seq": 1, "at": 1, "role": "assistant"}
+    return {"type": "message.completed", "entry": entry | {"outcome": "completed", "parts": [part]}}
+
+
+def snapshot(revision: int, **members: Any) -> dict[str, Any]:
+    return SNAPSHOT | {"session": "s", "root": "s", "revision": revision} | members
+
+
+def vector(shape: str) -> Any:
+    """The input of the first vector of a shape."""
+    return json.loads((VECTORS / f"{shape}.jsonl").read_text("utf-8").partition("\n")[0])["input"]
+
+
+VECTORS = Path(__file__).parents[1] / "vectors"
+SNAPSHOT: dict[str, Any] = vector("SessionSnapshot")
+
+
+def problems(folder: Path, *frames: Any) -> list[tuple[int, str, str]]:
+    found = json.loads(run("check", "--json", recorded(folder, *frames)).output)
+    return [(one["line"], one["code"], one["message"]) for one in found["problems"]]
+
+
+def test_a_gap_between_revisions_is_a_problem_once(tmp_path: Path) -> None:
+    other = event(7, "t")
+    assert problems(tmp_path, event(2), event(3), event(3), other, event(6), event(7), event(9)) == [
+        (5, "resync_required", "revision: 6 follows 3; 4 to 5 is missing"),
+        (7, "resync_required", "revision: 9 follows 7; 8 is missing"),
+    ]
+    assert run("check", recorded(tmp_path, event(2), event(4))).exit_code == 1
+
+
+def test_an_event_that_is_refused_is_no_gap_too(tmp_path: Path) -> None:
+    bad = event(3, type="run.ended", run="r", outcome="done")
+    assert [line for line, _, _ in problems(tmp_path, event(2), bad, event(4), event(5))] == [2]
+    codes = [(line, code) for line, code, _ in problems(tmp_path, event(2), bad | {"revision": 9}, event(10))]
+    assert codes == [(2, "invalid_request"), (2, "resync_required")]
+
+
+def test_revisions_are_counted_from_the_snapshot_of_an_attach(tmp_path: Path) -> None:
+    attach = request("attach", {}, session="s")
+    reply = {"v": 1, "re": attach["id"], "outcome": "accepted", "result": {"snapshot": snapshot(40)}}
+    gap = (3, "resync_required", "revision: 42 follows 40; 41 is missing")
+    assert problems(tmp_path, attach, reply, event(42), event(43)) == [gap]
+    # The requests may follow the replies.
+    assert problems(tmp_path, event(3), reply, event(42), attach) == [gap]
+    assert problems(tmp_path, event(3), attach, reply, event(41)) == []
+    resync = {"v": 1, "session": "s", "notice": {"type": "resync_required", "session": "s", "reason": "r"}}
+    assert problems(tmp_path, event(3), resync, event(9)) == []
+
+
+@pytest.mark.parametrize(
+    ("frames", "found"),
+    [
+        ([delta(0, "Good "), delta(5, "evening"), delta(5, "eve")], None),
+        ([delta(7, "x")], "stream.offset: 7, but the recording has no text of this stream before it"),
+        (
+            [delta(0, "H\U0001f600"), delta(3, "x"), delta(9, "y")],
+            "stream.offset: 3, but the stream has 2 characters before it",
+        ),
+        ([delta(0, "abc"), delta(1, "x")], "text: other than the text of this stream at 1"),
+        (
+            [delta(0, "a"), delta(1, "b", kind="thinking")],
+            "stream.kind: thinking, but the stream is assistant",
+        ),
+        ([delta(0, "a"), event(2, **completed("m", "ab")), delta(1, "b"), delta(9, "z")], None),
+        (
+            [
+                event(2, type="stream.completion_only")
+                | {
+                    "event": {
+                        "type": "stream.completion_only",
+                        "stream": {"message": "m", "id": "p", "kind": "assistant"},
+                        "reason": "limit",
+                    }
+                },
+                delta(4, "x"),
+            ],
+            None,
+        ),
+    ],
+    ids=["good", "from nowhere", "beyond", "other text", "other kind", "completed", "completion only"],
+)
+def test_text_is_checked_against_the_text_before_it(
+    tmp_path: Path, frames: list[Any], found: str | None
+) -> None:
+    seen = problems(tmp_path, *frames)
+    assert seen == ([] if found is None else [(seen[0][0], "resync_required", found)])
+
+
+def test_text_goes_on_from_the_prefix_of_a_snapshot(tmp_path: Path) -> None:
+    attach = request("attach", {}, session="s")
+    streams = [{"message": "m", "id": "p", "kind": "assistant", "prefix": "Good "}]
+    only = [{"message": "n", "id": "p", "kind": "assistant", "reason": "lost"}]
+    taken = snapshot(4, streams=streams, completionOnlyStreams=only)
+    reply = {"v": 1, "re": attach["id"], "outcome": "accepted", "result": {"snapshot": taken}}
+    good = (delta(5, "evening"), delta(3, "x", message="n"))
+    assert problems(tmp_path, attach, reply, *good) == []
+    assert [line for line, _, _ in problems(tmp_path, attach, reply, delta(6, "x"))] == [3]
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (
+            request("sessions.create", {"cwd": "/w", "requirepolicy": "acp-strict"}),
+            "params.requirepolicy: no member has this name; the nearest is requirePolicy",
+        ),
+        (
+            request("shell.execute", {"command": "ls", "pty": {"columns": 1, "rows": 1}, "shared": True})
+            | {"session": "s"},
+            "params.shared: no member has this name; the nearest is share",
+        ),
+        (
+            event(2, type="queue.updated", queue={"items": [], "held": False})
+            | {"event": {"type": "entry.labelled", "entry": "e", "lable": "x"}},
+            "event.lable: no member has this name; the nearest is label",
+        ),
+        (
+            request("prompt", {"txt": "hello"}, session="s"),
+            "params.text: is required ('txt' is near to it)",
+        ),
+    ],
+    ids=["case", "ending", "event", "required"],
+)
+def test_a_misspelt_member_is_a_problem(tmp_path: Path, frame: Any, message: str) -> None:
+    assert [one for _, _, one in problems(tmp_path, frame)] == [message]
+    assert run("check", recorded(tmp_path, frame)).exit_code == 1
+
+
+def test_a_member_of_a_newer_peer_is_counted_and_no_problem(tmp_path: Path) -> None:
+    later = request("prompt", {"text": "x", "urgency": 3}, session="s") | {"trace": "t"}
+    file = recorded(tmp_path, later)
+    assert (
+        run("check", file).exit_code == 0 and "2 members that are not known here" in run("check", file).output
+    )
+    free = request("sessions.create", {"cwd": "/w", "extensions": {"requirepolicy": 1}})
+    found = json.loads(run("check", "--json", recorded(tmp_path, free)).output)
+    assert found["unknownMembers"] == 0 and found["problems"] == []
+
+
+def test_a_last_line_without_its_lf_is_a_problem(tmp_path: Path) -> None:
+    good = json.dumps(event(2)).encode()
+    rule = "frame: the stream ends inside this frame, before its LF"
+    assert problems(tmp_path, good + b"\n") == []
+    assert problems(tmp_path, event(1), good) == [(2, "invalid_request", rule)]
+    result = run("check", "-", stdin=good)
+    assert result.exit_code == 1 and f"-:1: invalid_request: {rule}" in result.output
