@@ -11,6 +11,7 @@ from typing import (
     Any,
     Final,
     Literal,
+    NamedTuple,
     Protocol,
     Union,
     cast,
@@ -22,51 +23,57 @@ from typing import (
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from felan_core.protocol.base import Wire, as_list, as_object
+from felan_core.protocol.base import MAX_INTEGER, Wire, as_list, as_object
 from felan_core.protocol.plain import is_normal
 from felan_core.protocol.problems import Problem, short
 
-Source = Literal["walked", "decoded", "ascii"]
-"""The checks that precede: the walk of ``plain``; msgspec's decoding alone; or its decoding of ASCII without
-escapes, which bounds the bytes of each string.
-"""
+
+class Known(NamedTuple):
+    """The rules that hold before the check pass, so that it leaves them out."""
+
+    normal: bool
+    """Numbers and free JSON are in their normal form: ``plain`` or ``is_normal`` saw them."""
+    ascii: bool
+    """Every string is ASCII, so that msgspec's bound of its characters bounds its bytes."""
+
+
 Check = Callable[[Any, int], None]
 """Takes a value, and the bytes as JSON of the whole that it is part of. Raises ``Problem``."""
 
 _FREE_LEVELS: Final = 16
 """Depth of free JSON that is within ``jsonDepth`` wherever a shape holds it."""
 _encode: Final = msgspec.json.Encoder().encode
-_compiled: dict[tuple[Any, Source], Check | None] = {}
+_compiled: dict[tuple[Any, Known], Check | None] = {}
 
 
-def compiled(hint: Any, source: Source) -> Check | None:
+def compiled(hint: Any, known: Known) -> Check | None:
     """The check of values of type ``hint``, or None where nothing is left to check.
 
     A union or list is cached by its own equality.
     """
-    key = hint, source
+    key = hint, known
     if key not in _compiled:
-        _compiled[key] = _compile(hint, source)
+        _compiled[key] = _compile(hint, known)
     return _compiled[key]
 
 
-def _compile(hint: Any, source: Source) -> Check | None:
+def _compile(hint: Any, known: Known) -> Check | None:
     origin = get_origin(hint)
     if origin is Annotated:
         base, *metas = get_args(hint)
-        return _bounded(compiled(base, source), base, metas, source)
+        return _bounded(compiled(base, known), base, metas, known)
     if origin is Union or origin is UnionType:
-        return _one_of(get_args(hint), source)
+        return _one_of(get_args(hint), known)
     if origin is list:
-        return _items(compiled(get_args(hint)[0], source))
+        return _items(compiled(get_args(hint)[0], known))
     if origin is dict:
-        return _values(compiled(get_args(hint)[1], source))
+        return _values(compiled(get_args(hint)[1], known))
     if hint in (Any, dict, list):
-        return None if source == "walked" else _free
+        return None if known.normal else _free
     if hint is int or hint is float:
-        return None if source == "walked" else _number
+        return None if known.normal else _number
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
-        return _struct(hint, source)
+        return _struct(hint, known)
     return None
 
 
@@ -82,13 +89,13 @@ def _kind(hint: Any) -> Any:
     return origin or (hint if isinstance(hint, type) else None)
 
 
-def _one_of(branches: Iterable[Any], source: Source) -> Check | None:
+def _one_of(branches: Iterable[Any], known: Known) -> Check | None:
     table: dict[type[Any], Check] = {}
     for branch in branches:
         kind = _kind(branch)
         if kind is Any:
-            return _unless_absent(compiled(branch, source))
-        found = compiled(branch, source) if kind not in (None, NoneType, UnsetType) else None
+            return _unless_absent(compiled(branch, known))
+        found = compiled(branch, known) if kind not in (None, NoneType, UnsetType) else None
         if kind is not None and found is not None:
             table[kind] = found
     if not table:
@@ -141,7 +148,7 @@ def _values(item: Check | None) -> Check | None:
 
 
 def _free(value: Any, size: int) -> None:
-    if not is_normal(value, _FREE_LEVELS):
+    if not is_normal(value, _FREE_LEVELS, decoded=True):
         raise Problem("", "not in the normal form of plain JSON")
 
 
@@ -150,24 +157,33 @@ def _number(value: Any, size: int) -> None:
         raise Problem("", "not a finite number, or an integer beyond 2^53 - 1")
 
 
-def _struct(shape: type[msgspec.Struct], source: Source) -> Check | None:
+def _struct(shape: type[msgspec.Struct], known: Known) -> Check | None:
     hints = get_type_hints(shape, include_extras=True)
     wire_names = dict(zip(shape.__struct_fields__, shape.__struct_encode_fields__, strict=True))
     members: list[tuple[str, Check]] = []
+    strings: list[tuple[str, int]] = []
     for name in shape.__struct_fields__:
-        inner = compiled(hints[name], source)
-        if inner is not None:
+        hint = _present(hints[name])
+        limit = None if known.ascii else _string_limit(hint)
+        if limit is not None:
+            strings.append((name, limit))
+        elif (inner := compiled(hint, known)) is not None:
             members.append((name, inner))
     verify = weigh = None
     if issubclass(shape, Wire):
         verify = shape.verify if shape.verify is not Wire.verify else None
         weigh = shape.weigh if shape.weigh is not Wire.weigh else None
-    if not members and verify is None and weigh is None:
+    if not members and not strings and verify is None and weigh is None:
         return None
 
     def check(value: Any, size: int) -> None:
         name = ""
         try:
+            # Most members are strings: they are checked without a call of their own.
+            for name, limit in strings:
+                text = getattr(value, name)
+                if text is not UNSET and _exceeds(text, limit):
+                    raise Problem("", f"more than {limit} bytes")
             for name, inner in members:
                 member = getattr(value, name)
                 if member is not UNSET:
@@ -182,25 +198,44 @@ def _struct(shape: type[msgspec.Struct], source: Source) -> Check | None:
     return check
 
 
-def _bounded(found: Check | None, base: Any, metas: list[Any], source: Source) -> Check | None:
+def _present(hint: Any) -> Any:
+    """The type of a member that is present: ``hint`` without ``UNSET``."""
+    branches = get_args(hint)
+    if get_origin(hint) in (Union, UnionType) and UnsetType in branches:
+        return Union[tuple(branch for branch in branches if branch is not UnsetType)]
+    return hint
+
+
+def _string_limit(hint: Any) -> int | None:
+    """The most UTF-8 bytes of a string of type ``hint``; None where it is no bounded string."""
+    if get_origin(hint) is Annotated:
+        base, *metas = get_args(hint)
+        if base is str:
+            return min((meta.max_length for meta in metas if meta.max_length is not None), default=None)
+    return None
+
+
+def _bounded(found: Check | None, base: Any, metas: list[Any], known: Known) -> Check | None:
+    limit = None if known.ascii else _string_limit(Annotated[base, *metas])
+    if limit is not None:
+        found = _in_bytes(limit)
     for meta in metas:
         if isinstance(meta, Meta):
-            if base is str and meta.max_length is not None and source != "ascii":
-                found = _in_bytes(meta.max_length)
+            if base is int and meta.ge is not None and meta.le is not None and meta.le <= MAX_INTEGER:
+                found = None  # msgspec has checked it
             if meta.extra and "encoded" in meta.extra:
                 found = _weighed(found, int(meta.extra["encoded"]), meta.extra.get("entries"))
     return found
 
 
+def _exceeds(text: str, limit: int) -> bool:
+    """Whether ``text`` has more than ``limit`` UTF-8 bytes; a character has four at most."""
+    return len(text) * 4 > limit and not text.isascii() and len(text.encode()) > limit
+
+
 def _in_bytes(limit: int) -> Check:
     def check(value: Any, size: int) -> None:
-        if (
-            type(value) is str
-            and size > limit
-            and len(value) * 4 > limit
-            and not value.isascii()
-            and len(value.encode()) > limit
-        ):
+        if type(value) is str and _exceeds(value, limit):
             raise Problem("", f"more than {limit} bytes")
 
     return check
@@ -230,7 +265,7 @@ def weight(value: Any) -> int:
     return len(_encode(value))
 
 
-def spells(value: Any, line: memoryview | bytes, start: int = 0) -> int:
+def spells(value: Any, line: bytes, start: int = 0) -> int:
     """The end of ``value`` in ``line`` where it is at ``start`` exactly as our encoder writes it; else -1.
 
     Large values are written member by member and item by item, so that no second copy of the line is made.
@@ -240,29 +275,29 @@ def spells(value: Any, line: memoryview | bytes, start: int = 0) -> int:
     if isinstance(value, list) and value:
         mark, end = b"[", start
         for item in cast(list[Any], value):
-            if line[end : end + 1] != mark:
+            if not line.startswith(mark, end):
                 return -1
             end = spells(item, line, end + 1)
             if end < 0:
                 return -1
             mark = b","
-        return end + 1 if line[end : end + 1] == b"]" else -1
+        return end + 1 if line.startswith(b"]", end) else -1
     if isinstance(value, msgspec.Struct) and value.__struct_config__.tag is None:
         mark, end = b"{", start
         for name, wire in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True):
             member = getattr(value, name)
             if member is not UNSET:
                 lead = mark + _encode(wire) + b":"
-                if line[end : end + len(lead)] != lead:
+                if not line.startswith(lead, end):
                     return -1
                 end = spells(member, line, end + len(lead))
                 if end < 0:
                     return -1
                 mark = b","
         if mark == b",":
-            return end + 1 if line[end : end + 1] == b"}" else -1
+            return end + 1 if line.startswith(b"}", end) else -1
     piece = _encode(value)
-    return start + len(piece) if line[start : start + len(piece)] == piece else -1
+    return start + len(piece) if line.startswith(piece, start) else -1
 
 
 def check_entries(value: Any, limit: int) -> None:

@@ -5,9 +5,12 @@ shape, and the members that are present name the kind. Everything else is checke
 contract's order, and refused there with the place and the rule.
 """
 
+import re
 from collections.abc import Callable
-from typing import Any, Literal, TypeVar
+from functools import cache
+from typing import Any, Final, Literal, TypeVar
 
+import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from felan_core.protocol.base import (
@@ -51,8 +54,13 @@ OpOf = Callable[[str], str | None]
 """The operation of the outstanding request with this id; None when there is none."""
 
 
+_REPLY: Final = b'{"re":"'
+_ACCEPTED: Final = re.compile(_REPLY + rb'([\w.:-]+)","result":')
+"""The beginning of an accepted reply as ours are written."""
+
+
 class _ServerFrame(Wire, frozen=True, kw_only=True):
-    """Every frame of a host at once, its members in the order in which ours are written."""
+    """Every frame of a host but an accepted reply, its members in the order in which ours are written."""
 
     session: Maybe[Id] = UNSET
     revision: Maybe[Revision] = UNSET
@@ -62,7 +70,6 @@ class _ServerFrame(Wire, frozen=True, kw_only=True):
     text: Maybe[Delta] = UNSET
     notice: Maybe[Notice] = UNSET
     re: Maybe[Id] = UNSET
-    result: Maybe[Raw] = UNSET
     v: Maybe[Literal[1]] = UNSET
     outcome: Maybe[Literal["accepted", "rejected", "indeterminate"]] = UNSET
     error: Maybe[ErrorBody] = UNSET
@@ -240,6 +247,8 @@ def parse_server_envelope(raw: Json, op: str | None = None) -> ServerEnvelope:
 
 
 def _read_server_frame(line: bytes, op_of: OpOf) -> ServerEnvelope:
+    if line.startswith(_REPLY) and (found := _ACCEPTED.match(line)):
+        return _read_accepted(line, found[1].decode(), op_of)
     frame = shape_of(_ServerFrame).read(line)
     event, stream, notice, outcome = frame.event, frame.stream, frame.notice, frame.outcome
     if frame.v != PROTOCOL_VERSION or (event, stream, notice, outcome).count(UNSET) != 3:
@@ -256,17 +265,34 @@ def _read_server_frame(line: bytes, op_of: OpOf) -> ServerEnvelope:
         return EventFrame(session=session, revision=revision, at=at, event=event)
     if not isinstance(notice, UnsetType):
         return NoticeFrame(notice=notice, session=session)
-    re, result = frame.re, frame.result
-    if isinstance(re, UnsetType):
+    re, error = frame.re, frame.error
+    if isinstance(re, UnsetType) or isinstance(error, UnsetType):
         raise Undecided
-    if not isinstance(outcome, UnsetType) and outcome != "accepted":
-        if isinstance(frame.error, UnsetType):
-            raise Undecided
-        return Refused(re=re, outcome=outcome, error=frame.error)
+    if isinstance(outcome, UnsetType) or outcome == "accepted":
+        raise Undecided
+    return Refused(re=re, outcome=outcome, error=error)
+
+
+def _read_accepted(line: bytes, re: str, op_of: OpOf) -> Accepted:
     op = op_of(re)
-    if isinstance(result, UnsetType) or op is None:
+    if op is None:
         raise Undecided
-    return Accepted(re=re, result=shape_of(operation_named(op).result).read(memoryview(result)))
+    frame = shape_of(_accepted_shape(operation_named(op).result)).read(line)
+    if frame.re != re or frame.v != PROTOCOL_VERSION or frame.outcome != "accepted":
+        raise Undecided
+    if (frame.event, frame.stream, frame.notice).count(UNSET) != 3:
+        raise Undecided
+    return Accepted(re=re, result=frame.result)
+
+
+@cache
+def _accepted_shape(result: type[msgspec.Struct]) -> Any:
+    """The shape of an accepted reply that carries ``result``, its members in the order in which ours are
+    written; a member of another kind of frame is seen.
+    """
+    members = [("re", Id), ("result", result), ("v", Any, UNSET), ("outcome", Any, UNSET)]
+    others = [(name, Any, UNSET) for name in ("event", "stream", "notice")]
+    return msgspec.defstruct("_Accepted", [*members, *others], bases=(Wire,), frozen=True, kw_only=True)
 
 
 def _check_server_frame(raw: Json, op_of: OpOf) -> ServerEnvelope | Unclaimed:

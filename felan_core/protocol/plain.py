@@ -6,6 +6,7 @@ what JSON over this wire may not hold: numbers beyond 2^53 − 1, NaN, lone surr
 never changes its input.
 """
 
+from collections.abc import Iterable
 from math import isfinite
 from typing import Any, TypeVar
 
@@ -52,35 +53,41 @@ def plain(value: Any, depth: int = 0, path: str = "") -> Json:
     raise invalid(said(path, "not plain JSON"))
 
 
-def is_normal(value: Any, levels: int) -> bool:
+def is_normal(value: Any, levels: int, *, decoded: bool = False) -> bool:
     """Whether ``value`` is plain JSON exactly as ``plain`` returns it, at most ``levels`` deep.
 
     Exact types, small integers, no float that is an integer. The encoder refuses lone surrogates.
+    ``decoded``: msgspec decoded it, so that every name is a string.
     """
     kind = kind_of(value)
+    items: Iterable[Any]
     if kind is dict:
-        if levels == 0:
-            return False
-        for name, item in value.items():
-            if type(name) is not str:
-                return False
-            # The common scalars cost no call.
-            what = kind_of(item)
-            if what is str or what is bool:
-                continue
-            if what is int:
-                if item > _MAX_INTEGER or item < -_MAX_INTEGER:
+        if not decoded:
+            for name in value:
+                if type(name) is not str:
                     return False
-            elif not is_normal(item, levels - 1):
-                return False
-        return True
-    if kind is list:
-        return levels > 0 and all(type(item) is str or is_normal(item, levels - 1) for item in value)
-    if kind is int:
+        items = value.values()
+    elif kind is list:
+        items = value
+    elif kind is int:
         return -_MAX_INTEGER <= value <= _MAX_INTEGER
-    if kind is float:
+    elif kind is float:
         return isfinite(value) and not value.is_integer()
-    return kind is str or kind is bool or value is None
+    else:
+        return kind is str or kind is bool or value is None
+    if levels == 0:
+        return False
+    for item in items:
+        # The common scalars cost no call.
+        kind = kind_of(item)
+        if kind is str or kind is bool:
+            continue
+        if kind is int:
+            if item > _MAX_INTEGER or item < -_MAX_INTEGER:
+                return False
+        elif not is_normal(item, levels - 1, decoded=decoded):
+            return False
+    return True
 
 
 def _number(value: float, path: str) -> int | float:

@@ -5,12 +5,13 @@ the rules that a decoder cannot see. Where that gives no yes, and for plain JSON
 form, the full check runs: a walk, the conversion, the same check pass. It words every refusal.
 """
 
+from itertools import product
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
 from felan_core.protocol.base import LIMITS, Json
-from felan_core.protocol.checks import check_entries, compiled, spells, weight
+from felan_core.protocol.checks import Known, check_entries, compiled, spells, weight
 from felan_core.protocol.errors import ProtocolError, invalid
 from felan_core.protocol.plain import convert, is_normal, plain
 from felan_core.protocol.problems import Problem, said
@@ -31,29 +32,29 @@ class Undecided(Exception):
 class Shape(Generic[T]):
     """The reader of one shape, made at its first use."""
 
-    __slots__ = ("_ascii", "_decode", "_decoded", "_walked", "type")
+    __slots__ = ("_checks", "_decode", "type")
 
     def __init__(self, shape: Any) -> None:
         self.type = shape
         self._decode = msgspec.json.Decoder(shape).decode
-        self._walked = compiled(shape, "walked")
-        self._decoded = compiled(shape, "decoded")
-        self._ascii = compiled(shape, "ascii")
+        flags = product((False, True), repeat=2)
+        self._checks = {(normal, ascii): compiled(shape, Known(normal, ascii)) for normal, ascii in flags}
 
-    def read(self, line: bytes | memoryview) -> T:
+    def read(self, line: bytes) -> T:
         """The value of a JSON text that hides nothing from a typed decoder: our own encoder would write it
         so, or the scan passes it. Raises ``Undecided`` for every other text, and for a broken rule.
         """
         try:
             value = self._decode(line)
             size = len(line)
-            check = self._decoded
             if size > _LARGE:
-                sure = spells(value, line) == size
-            elif sure := (text := _encode(value)) == line:
-                check = self._ascii if text.isascii() else check
-            if not sure and not is_plain(bytes(line)):
+                sure, ascii = spells(value, line) == size, False
+            else:
+                text = _encode(value)
+                sure, ascii = text == line, text.isascii()
+            if not sure and not is_plain(line):
                 raise Undecided
+            check = self._checks[False, ascii]
             if check is not None:
                 check(value, size)
         except (ValueError, RecursionError, Problem):
@@ -63,14 +64,15 @@ class Shape(Generic[T]):
     def convert(self, value: Json, where: str) -> T:
         """The value of normalised plain JSON. Raises ``ProtocolError`` with the place and the rule."""
         try:
-            size = len(_encode(value))
+            text = _encode(value)
         except ValueError:
             plain(value, path=where)  # names the place of the lone surrogate
             raise
         typed: T = convert(value, self.type, where)
-        if self._walked is not None:
+        check = self._checks[True, text.isascii()]
+        if check is not None:
             try:
-                self._walked(typed, size)
+                check(typed, len(text))
             except Problem as problem:
                 raise refusal(problem, where) from None
         return typed

@@ -214,6 +214,7 @@ ODD = [
     ),
     b'{"re":"r","result":{},"v":2,"outcome":"accepted"}',
     b'{"re":"r","result":{},"re":"q","v":1,"outcome":"accepted"}',
+    b'{"re":"r","result":{},"v":1,"outcome":"accepted","notice":{}}',
     b'{"re":"r","result":[],"v":1,"outcome":"accepted"}',
 ]
 
