@@ -15,6 +15,7 @@ from felan_core.host.request_context import RequestContext
 from felan_core.host.sanitize import label
 from felan_core.host.services import Services
 from felan_core.protocol.base import LIMITS, UNSET, JsonObject, or_default
+from felan_core.protocol.connection import published_frame
 from felan_core.protocol.entries import NoticeEntry
 from felan_core.protocol.envelopes import EventFrame, TextFrame
 from felan_core.protocol.errors import ProtocolError, invalid
@@ -28,7 +29,6 @@ from felan_core.protocol.events import (
     SessionUpdated,
     ToolUpdated,
 )
-from felan_core.protocol.framing import encode_frame
 from felan_core.protocol.reducer import OPEN_STATES, SessionState
 from felan_core.protocol.session import Branch, Catalogue, Policy
 from felan_core.protocol.session import SessionState as StateName
@@ -223,7 +223,7 @@ class SessionActor:
                 batch.put_process(self.id, event.process)
             case _:
                 pass
-        return encode_frame(EventFrame(session=self.id, revision=revision, at=now, event=event))
+        return published_frame(EventFrame(session=self.id, revision=revision, at=now, event=event))
 
     def _state_name(self) -> StateName:
         if self.state.header.state == "closed":
@@ -326,7 +326,7 @@ class SessionActor:
 
     def tell_text(self, position: StreamPosition, text: str) -> None:
         """Fan out one delta, encoded once."""
-        self._tell(encode_frame(TextFrame(session=self.id, stream=position, text=text)))
+        self._tell(published_frame(TextFrame(session=self.id, stream=position, text=text)))
 
     def _tell(self, frame: bytes) -> None:
         for connection in list(self._subscribers):

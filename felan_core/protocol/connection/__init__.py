@@ -27,6 +27,7 @@ from felan_core.protocol.connection.server import (
     HELLO_SECONDS,
     Offer,
     ServerConnection,
+    published_frame,
     refusal_frame,
     too_many,
 )
@@ -63,6 +64,7 @@ __all__ = [
     "ServerConnection",
     "ServerEvent",
     "Step",
+    "published_frame",
     "refusal_frame",
     "too_many",
 ]

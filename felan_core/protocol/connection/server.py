@@ -21,11 +21,13 @@ from felan_core.protocol.connection.states import (
 from felan_core.protocol.control import same_target
 from felan_core.protocol.envelopes import (
     Accepted,
+    EventFrame,
     NoticeFrame,
     ProtocolFailure,
     Refused,
     Request,
     ResyncRequired,
+    TextFrame,
 )
 from felan_core.protocol.errors import (
     LocalProtocolError,
@@ -39,10 +41,6 @@ from felan_core.protocol.send_queue import SendQueue
 
 HELLO_SECONDS: Final = 10.0
 """A peer that has not said hello by then is disconnected."""
-_CHECKED_BYTES: Final = 1024 * 1024
-"""Replies up to this size are parsed before they are sent. A larger one is a page or a snapshot, whose rows
-the host has parsed when they entered its store.
-"""
 
 
 class Offer(NamedTuple):
@@ -201,8 +199,7 @@ class ServerConnection(BaseConnection):
         found = self._in_flight.get(re)
         if found is None:
             raise LocalProtocolError("invalid_request", f"re: no request {re[:40]!r} is in flight")
-        if len(frame) <= _CHECKED_BYTES:
-            _checked(frame, lambda _: found.request.op)
+        _check_sent(frame, lambda _: found.request.op)
         del self._in_flight[re]
         for _ in range(found.copies):
             self.queue.reply(frame)
@@ -257,7 +254,17 @@ def refusal_frame(re: str, error: ProtocolError) -> bytes:
     return encode_frame(Refused(re=re, outcome=outcome, error=error.body))
 
 
-def _checked(frame: bytes, op_of: Callable[[str], str | None]) -> None:
+def published_frame(frame: EventFrame | TextFrame) -> bytes:
+    """The encoded event or text, for every connection alike.
+
+    Raises ``LocalProtocolError`` where its reader would refuse it.
+    """
+    encoded = encode_frame(frame)
+    _check_sent(encoded, lambda _: None)
+    return encoded
+
+
+def _check_sent(frame: bytes, op_of: Callable[[str], str | None]) -> None:
     try:
         parse_server_frame(frame[:-1], op_of)
     except ProtocolError as error:

@@ -192,7 +192,7 @@ async def test_a_frame_is_encoded_once_for_all_who_are_attached(
     first = await host.session(clients[0], work)
     session = first.state.session
     replicas = [first, *[await client.attach(session) for client in clients[1:]]]
-    monkeypatch.setattr(actor_module, "encode_frame", counting)
+    monkeypatch.setattr(actor_module, "published_frame", counting)
     before = first.state.revision
     await clients[0].prompt(session, "go")
     await until(lambda: all(one.state.run is None and one.state.revision > before for one in replicas))

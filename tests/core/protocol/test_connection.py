@@ -27,6 +27,7 @@ from felan_core.protocol.connection import (
     Resync,
     ServerConnection,
     Step,
+    published_frame,
 )
 from felan_core.protocol.envelopes import TextFrame
 from felan_core.protocol.errors import (
@@ -315,6 +316,19 @@ def test_illegal_steps_raise_and_change_nothing() -> None:
         assert host.state is ConnectionState.CLOSED
     with pytest.raises(LocalProtocolError):
         ClientConnection().request("1", "host.status", op.Empty())
+
+
+def test_an_event_that_its_readers_would_refuse_is_never_published() -> None:
+    at = StreamPosition(message="m", id="a", kind="assistant", offset=0)
+    assert published_frame(TextFrame(session="s", stream=at, text="x")).endswith(b"\n")
+    behind = StreamPosition(message="m", id="a", kind="assistant", offset=-1)
+    for bad in (
+        TextFrame(session="s", stream=at, text=""),
+        TextFrame(session="s", stream=behind, text="x"),
+        TextFrame(session="s" * 129, stream=at, text="x"),
+    ):
+        with pytest.raises(LocalProtocolError):
+            published_frame(bad)
 
 
 @pytest.mark.parametrize("kind", [ProtocolError, LocalProtocolError, RemoteProtocolError, RequestRefused])
