@@ -17,8 +17,8 @@ import msgspec
 from felan_core.agents.backend import Deferred, Withdrawn
 from felan_core.host.actor import SessionActor
 from felan_core.host.request_context import RequestContext
-from felan_core.protocol import LIMITS, UNSET, ProtocolError, validate_interaction_answer
-from felan_core.protocol.base import JsonObject, Maybe
+from felan_core.protocol import UNSET, ProtocolError, validate_interaction_answer
+from felan_core.protocol.base import JsonObject
 from felan_core.protocol.events import InteractionUpdated, KnownEvent
 from felan_core.protocol.interactions import (
     Answer,
@@ -27,6 +27,8 @@ from felan_core.protocol.interactions import (
     InteractionRequest,
     InteractionScope,
     InteractionState,
+    deferred_until,
+    is_overdue,
     resolved_result,
 )
 from felan_core.protocol.operations import AnswerParams, AnswerResult
@@ -186,8 +188,7 @@ class Broker:
             if one.state != "waiting":
                 continue
             if one.deferrable:
-                expires: Maybe[int] = one.expires_at or now + LIMITS.deferred_ms
-                changed = msgspec.structs.replace(one, state="deferred", expires_at=expires)
+                changed = msgspec.structs.replace(one, state="deferred", expires_at=deferred_until(one, now))
             else:
                 changed = msgspec.structs.replace(one, state="cancelled", reason=AGENT_GONE, resolved_at=now)
                 dropped[one.id] = None
@@ -246,9 +247,7 @@ class Broker:
         self._timers.clear()
 
     def _overdue(self, interaction: Interaction) -> bool:
-        return (
-            isinstance(interaction.expires_at, int) and self._actor.services.clock() >= interaction.expires_at
-        )
+        return is_overdue(interaction, self._actor.services.clock())
 
     async def _expire(self, interaction: str) -> None:
         one = self._actor.state.interactions.get(interaction)

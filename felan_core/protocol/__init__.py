@@ -153,6 +153,8 @@ if TYPE_CHECKING:
         InteractionRequest,
         SelectAnswer,
         SelectRequest,
+        deferred_until,
+        is_overdue,
         validate_interaction_answer,
     )
     from felan_core.protocol.operations import (
@@ -166,6 +168,7 @@ if TYPE_CHECKING:
         canonical_request_payload,
         check_request_capacity,
         compare_request_payload,
+        is_retained,
         parse_stored_event_row,
         parse_stored_request_record,
         request_retain_until,
@@ -250,13 +253,14 @@ _NAMES: Final = {
     "interactions": (
         "INTERACTION_KINDS Answer ApprovalAnswer ApprovalRequest ConfirmAnswer "
         "ConfirmRequest FormAnswer FormRequest InputAnswer InputRequest Interaction "
-        "InteractionRequest SelectAnswer SelectRequest validate_interaction_answer"
+        "InteractionRequest SelectAnswer SelectRequest deferred_until is_overdue "
+        "validate_interaction_answer"
     ),
     "operations": ("ClientInfo HelloParams HelloResult"),
     "records": (
         "StoredEventRow StoredRequestRecord canonical_request_payload "
-        "check_request_capacity compare_request_payload parse_stored_event_row "
-        "parse_stored_request_record request_retain_until"
+        "check_request_capacity compare_request_payload is_retained "
+        "parse_stored_event_row parse_stored_request_record request_retain_until"
     ),
     "reducer": ("SessionState"),
     "remote": (
@@ -409,7 +413,10 @@ __all__ = [
     "classify_text_delta",
     "compare_request_payload",
     "decode",
+    "deferred_until",
     "encode_frame",
+    "is_overdue",
+    "is_retained",
     "new_uuid7",
     "normalise_mutation_id",
     "operation_named",

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal, Union
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, UnsetType
 
 from felan_core.protocol.base import (
     LIMITS,
@@ -201,6 +201,18 @@ _ANSWERS: dict[type[Any], type[Any]] = {
     InputRequest: InputAnswer,
     FormRequest: FormAnswer,
 }
+
+
+def deferred_until(interaction: Interaction, now: int) -> int:
+    """The ``expiresAt`` of an interaction that is deferred at ``now``: its own, or ``deferredMs`` later
+    (session protocol §6). Instants are milliseconds since the Unix epoch.
+    """
+    return or_default(interaction.expires_at, now + LIMITS.deferred_ms)
+
+
+def is_overdue(interaction: Interaction, now: int) -> bool:
+    """Whether an answer at ``now`` is too late: ``now`` ≥ ``expiresAt`` (session protocol §6)."""
+    return not isinstance(interaction.expires_at, UnsetType) and now >= interaction.expires_at
 
 
 def validate_interaction_answer(request: InteractionRequest, answer: Json) -> Answer:

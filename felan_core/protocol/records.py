@@ -140,6 +140,13 @@ def request_retain_until(mutation_id: str, admitted_at: int) -> int:
     return max(own, admitted_at) + LIMITS.request_retain_ms
 
 
+def is_retained(retain_until: int, now: int) -> bool:
+    """Whether a host has to keep a record at ``now``: up to ``retain_until``, that instant excluded (session
+    protocol §8). Instants are milliseconds since the Unix epoch.
+    """
+    return now < retain_until
+
+
 def check_request_capacity(durability: Durability, *, in_session: int, in_namespace: int) -> None:
     """Whether one more request record may be reserved, beside those that are retained (session protocol §1).
 

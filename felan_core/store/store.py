@@ -27,7 +27,7 @@ from felan_core.store.writer import Writer
 T = TypeVar("T")
 _PURGE_ROWS: Final = 2000
 _PURGE: Final = """
-DELETE FROM requests WHERE id IN (SELECT id FROM requests WHERE retain_until < ? LIMIT ?)
+DELETE FROM requests WHERE id IN (SELECT id FROM requests WHERE retain_until <= ? LIMIT ?)
 """
 
 
@@ -150,7 +150,7 @@ class Store:
         return await self._ask(reads.request_counts, session)
 
     async def purge_requests(self, now: int) -> int:
-        """Remove the request records whose ``retain_until`` is past (session protocol §8); how many."""
+        """Remove the request records that are retained no more (``protocol.is_retained``); how many."""
         removed = 0
         while True:
             # In pieces, so that no write waits behind a week of them.

@@ -11,13 +11,25 @@ import msgspec
 from felan_core.protocol import (
     LIMITS,
     OPERATION_CATALOG,
+    ActiveStream,
     JsonLineDecoder,
+    NoticeFrame,
+    Offer,
     ProtocolError,
+    Requested,
+    ResyncRequired,
+    ServerConnection,
     StoredRequestRecord,
+    StreamPosition,
     canonical_request_payload,
+    check_request_capacity,
     classify_revision,
     classify_text_delta,
     compare_request_payload,
+    deferred_until,
+    encode_frame,
+    is_overdue,
+    is_retained,
     normalise_mutation_id,
     parse_client_envelope,
     parse_interaction,
@@ -32,6 +44,7 @@ from felan_core.protocol import (
     validate_interaction_answer,
 )
 from felan_core.protocol.configuration import check_config_values
+from felan_core.protocol.connection import too_many
 from felan_core.protocol.control import (
     parse_bootstrap_hello,
     parse_control_request,
@@ -41,10 +54,9 @@ from felan_core.protocol.control import (
 from felan_core.protocol.entries import AnyOrigin
 from felan_core.protocol.forms import check_values
 from felan_core.protocol.interactions import FormRequest
-from felan_core.protocol.records import check_request_capacity
 from felan_core.protocol.remote import parse_remote_command_row, parse_remote_operation
 from felan_core.protocol.schemas import shapes
-from felan_core.protocol.streams import ActiveStream, StreamPosition
+from felan_core.protocol.send_queue import SendQueue
 from felan_core.protocol.validate import parse_json_value, parse_schema
 
 FOLDER = Path(__file__).parents[2] / "vectors"
@@ -142,26 +154,78 @@ def _text_delta(value: Any, vector: Vector) -> Any:
 
 
 def _retained(value: Any, vector: Vector) -> Any:
-    until = request_retain_until(normalise_mutation_id(value["id"]), value["admittedAt"])
-    if value["now"] >= until:
-        raise ProtocolError("not_found", "record: no longer kept")
+    until = request_retain_until(value["id"], value["admittedAt"])
+    if not is_retained(until, value["now"]):
+        raise ProtocolError("not_found", "record: it is retained no more")
     return until
 
 
 def _admission(value: Any, vector: Vector) -> Any:
-    """The numbers that a host counts: how many there are, and one more."""
-    limits = msgspec.to_builtins(LIMITS)
-    counted, held = value["counted"], value["held"]
-    if counted in ("requestsPerNamespace", "requestsPerSession"):
-        of_session = held if counted == "requestsPerSession" else 0
-        in_namespace = held if counted == "requestsPerNamespace" else of_session
-        check_request_capacity(value["durability"], in_session=of_session, in_namespace=in_namespace)
-        return held + value["more"]
-    full = limits[counted]
-    code = {"inFlightRequests": "busy", "unsentBytes": "resync_required", "deferredMs": "expired"}[counted]
-    if held + value["more"] > full:
-        raise ProtocolError(code, f"{counted}: at most {full}")
-    return held + value["more"]
+    """``held`` are counted, ``more`` come: the product's own objects count them."""
+    _COUNTERS[value["counted"]](value["held"], value["more"], value.get("durability"))
+
+
+def _connection() -> ServerConnection:
+    """A host's end of a connection, hello done."""
+    hello = next(one for one in vectors() if one.shape == "hello.result" and one.accepted)
+    connection = ServerConnection(Offer(lambda: parse_operation_result("hello", expanded(hello.input))))
+    client = {"kind": "tui", "name": "n", "version": "1"}
+    params = {"protocolVersions": [1], "client": client}
+    connection.receive(encode_frame({"v": 1, "id": "h", "op": "hello", "params": params}))
+    connection.queue.take(LIMITS.frame_bytes)
+    return connection
+
+
+def _in_flight(held: int, more: int, _: str | None) -> None:
+    connection = _connection()
+    for number in range(held + more):
+        request = {"v": 1, "id": f"r{number}", "op": "host.status", "params": {}}
+        (event,) = connection.receive(encode_frame(request))
+        assert isinstance(event, Requested)
+        if event.crowded:
+            assert number >= held
+            raise too_many()
+
+
+def _unsent(held: int, more: int, _: str | None) -> None:
+    queue = SendQueue()
+    queue.reply(bytes(held))
+    connection = _connection()
+    connection.queue = queue
+    if not connection.publish(bytes(more), "s"):
+        notice = parse_server_envelope(json.loads(queue.take(held + LIMITS.frame_bytes)[held:]))
+        assert isinstance(notice, NoticeFrame) and isinstance(notice.notice, ResyncRequired)
+        raise ProtocolError("resync_required", f"notice: {notice.notice.reason}")
+
+
+def _deferred(held: int, more: int, _: str | None) -> None:
+    """``held`` ms after the drain of the host the answer comes ``more`` ms later."""
+    drained = 1_000_000
+    asked = {"id": "i", "scope": {"session": "s", "root": "s"}, "createdAt": 1, "deferrable": True}
+    asked |= {"state": "deferred", "request": {"kind": "confirm", "title": "t"}}
+    interaction = parse_interaction(asked)
+    until = deferred_until(interaction, drained)
+    if is_overdue(parse_interaction(asked | {"expiresAt": until}), drained + held + more):
+        raise ProtocolError("expired", "interaction: its time is over")
+
+
+def _of_session(held: int, more: int, durability: Any) -> None:
+    for number in range(more):
+        check_request_capacity(durability, in_session=held + number, in_namespace=held + number)
+
+
+def _of_namespace(held: int, more: int, durability: Any) -> None:
+    for number in range(more):
+        check_request_capacity(durability, in_session=0, in_namespace=held + number)
+
+
+_COUNTERS: dict[str, Callable[[int, int, Any], None]] = {
+    "deferredMs": _deferred,
+    "inFlightRequests": _in_flight,
+    "requestsPerNamespace": _of_namespace,
+    "requestsPerSession": _of_session,
+    "unsentBytes": _unsent,
+}
 
 
 def _comparison(value: Any, vector: Vector) -> Any:

@@ -245,7 +245,7 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: not len(self.batch))
     @rule(now=st.integers(0, 3))
     def purge(self, now: int) -> None:
-        gone = [id for id, one in self.stored.requests.items() if one.retain_until < NOW + now]
+        gone = [id for id, one in self.stored.requests.items() if one.retain_until <= NOW + now]
         assert self.run(self.store.purge_requests(NOW + now)) == len(gone)
         for id in gone:
             del self.stored.requests[id]

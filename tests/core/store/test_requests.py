@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 from msgspec.structs import replace
 
+from felan_core.protocol import is_retained
 from felan_core.store.batch import Batch
 from felan_core.store.errors import AlreadyReserved, InvalidRow, StoreFailure
 from felan_core.store.store import Store
@@ -80,11 +81,13 @@ async def test_records_are_counted_by_session_and_in_all(store: Store) -> None:
 async def test_only_records_past_their_time_are_purged(store: Store) -> None:
     await reserve(store, *(f"old{n}" for n in range(4500)), session="a", retain_until=NOW - 1)
     await reserve(store, "edge", session="a", retain_until=NOW)
+    await reserve(store, "kept", session="a", retain_until=NOW + 1)
     await reserve(store, "young", session="b", retain_until=NOW + 1)
-    assert await store.purge_requests(NOW) == 4500
+    assert [is_retained(until, NOW) for until in (NOW - 1, NOW, NOW + 1)] == [False, False, True]
+    assert await store.purge_requests(NOW) == 4501
     assert await store.request_counts("a") == (1, 2)
-    assert await store.request("edge") is not None
-    assert await store.request("old0") is None
+    assert await store.request("kept") is not None
+    assert await store.request("edge") is None and await store.request("old0") is None
     assert await store.purge_requests(NOW) == 0
     assert await store.purge_requests(NOW + 2) == 2
     assert await store.request_counts("a") == (0, 0)
