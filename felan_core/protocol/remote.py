@@ -149,8 +149,3 @@ def parse_remote_command_row(value: Json) -> RemoteCommandRow:
     command = parse_remote_operation({name: members[name] for name in ("op", "params") if name in members})
     params: JsonObject = msgspec.to_builtins(command.params)
     return parse_schema(RemoteCommandRow, {**members, "params": params}, "row")
-
-
-def known_features(features: list[str]) -> tuple[str, ...]:
-    """Those of a host's ``capabilities.features`` that this version knows; a reader ignores the others."""
-    return tuple(feature for feature in features if feature in REMOTE_FEATURES)

@@ -58,10 +58,6 @@ class SafeInput(Input):
             compact=compact,
         )
 
-    def set_value(self, value: str) -> None:
-        """Puts untrusted text into the field."""
-        self.value = safe_line(value)
-
     async def _on_key(self, event: events.Key) -> None:
         await act_in_order(self, event)
 

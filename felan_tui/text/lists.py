@@ -1,15 +1,13 @@
-"""Lists to choose from and tables: their rows are untrusted text, shown as it is."""
+"""Lists to choose from: their rows are untrusted text, shown as it is."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from rich.text import Text
-from textual.widgets import DataTable, OptionList
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from felan_tui.text.safe import safe_line
 from felan_tui.text.widgets import Piece, line_content
 
-__all__ = ["SafeOptionList", "SafeTable", "option"]
+__all__ = ["SafeOptionList", "option"]
 
 
 def option(*pieces: Piece, id: str | None = None, disabled: bool = False) -> Option:
@@ -42,16 +40,3 @@ class SafeOptionList(OptionList):
                 if row.id == kept:
                     self.highlighted = index
                     break
-
-
-class SafeTable(DataTable[Text]):
-    """A table of untrusted cells."""
-
-    def add_text_columns(self, labels: Iterable[str]) -> None:
-        """Columns, by their labels; a column's key is its label."""
-        for label in labels:
-            self.add_column(Text(safe_line(label)), key=label)
-
-    def add_text_row(self, cells: Sequence[str], *, key: str | None = None) -> None:
-        """A row at the end."""
-        self.add_row(*(Text(safe_line(cell)) for cell in cells), key=key)

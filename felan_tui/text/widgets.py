@@ -96,11 +96,6 @@ def set_titles(widget: Widget, title: str | None = None, subtitle: str | None = 
         widget.border_subtitle = line_content(subtitle) if subtitle else None
 
 
-def set_tooltip(widget: Widget, text: str) -> None:
-    """Untrusted text that shows when the pointer rests on the widget; `""` takes it away."""
-    widget.tooltip = content(text) if text else None
-
-
 def toast(
     app: App[Any],
     text: str,

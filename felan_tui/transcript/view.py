@@ -215,11 +215,6 @@ class TranscriptView(Viewport, can_focus=True):
         """The block at the cursor."""
         return self.block(self.cursor) if self.cursor is not None else None
 
-    def is_expanded(self, key: str) -> bool:
-        """Whether a block is expanded."""
-        entry = self._stack.get(key)
-        return bool(entry and entry.expanded)
-
     def toggle(self, key: str, expanded: bool | None = None) -> None:
         """Expands or folds a block; its first row stays where it is on the screen."""
         entry = self._stack.get(key)

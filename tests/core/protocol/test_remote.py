@@ -7,10 +7,8 @@ import pytest
 from felan_core.protocol import ProtocolError, new_uuid7
 from felan_core.protocol.entries import AutomationOrigin, ChannelOrigin, WebOrigin
 from felan_core.protocol.remote import (
-    REMOTE_FEATURES,
     REMOTE_OPERATIONS,
     RemoteCreateParams,
-    known_features,
     parse_remote_command_row,
     parse_remote_operation,
 )
@@ -105,7 +103,3 @@ def test_a_remote_session_may_have_the_id_that_the_platform_chose() -> None:
     for other in (chosen.upper(), chosen[:-1], chosen + "\n", "{" + chosen + "}"):
         command = {"op": "sessions.create", "params": {"cwd": "/srv/app", "sessionId": other}}
         assert refusal(parse_remote_operation, command) == "invalid_request"
-
-
-def test_an_unknown_feature_is_ignored() -> None:
-    assert known_features([*REMOTE_FEATURES, "sessions.create.moon"]) == REMOTE_FEATURES

@@ -9,8 +9,8 @@ from textual.message import Message
 from textual.pilot import Pilot
 
 from felan_tui.cards.card import CardContext
-from felan_tui.gallery import Gallery
-from felan_tui.gallery_samples import INTERACTIONS
+from tests.tui.gallery import Gallery
+from tests.tui.gallery_samples import INTERACTIONS
 
 M = TypeVar("M", bound=Message)
 SIZES = [(80, 24), (160, 48)]

@@ -8,8 +8,8 @@ from felan_core.protocol.interactions import ApprovalOption, validate_interactio
 from felan_tui.cards.approval import option_label
 from felan_tui.cards.messages import Answered, Left, OpenSubject
 from felan_tui.cards.whole import WholeSubject
-from felan_tui.gallery import Gallery
 from tests.tui.cards.looking import CARD_SIZES, Clock, gallery, go, lines, shows, text, told, until
+from tests.tui.gallery import Gallery
 
 
 async def answered(pilot: Pilot[None], app: Gallery) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from felan_tui.cards.card import InteractionCard
 from felan_tui.cards.editors import read_number
 from felan_tui.cards.form import FormCard
 from felan_tui.cards.messages import Answered
-from felan_tui.gallery import Gallery
 from tests.tui.cards.looking import SIZES, gallery, go, shows, text, told, until
+from tests.tui.gallery import Gallery
 
 
 def answer(app: Gallery) -> dict[str, Any]:

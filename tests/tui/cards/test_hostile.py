@@ -5,8 +5,8 @@ import pytest
 from felan_core.protocol.interactions import Interaction
 from felan_tui.cards.messages import Answered
 from felan_tui.cards.whole import WholeSubject
-from felan_tui.gallery_samples import interaction
 from tests.tui.cards.looking import gallery, go, text, told, until
+from tests.tui.gallery_samples import interaction
 from tests.tui.text.hostile import ESCAPES, FORBIDDEN, INVISIBLE, MARKUP, SHORT
 
 BOUND = 1000

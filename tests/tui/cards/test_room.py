@@ -8,8 +8,8 @@ from textual.app import App, ComposeResult
 from felan_core.protocol.interactions import Interaction
 from felan_tui.cards.card import CardContext
 from felan_tui.cards.stack import CardStack
-from felan_tui.gallery_samples import FORM, interaction
 from tests.tui.cards.looking import CARD_SIZES, Clock, gallery, go, lines, shows, text, until
+from tests.tui.gallery_samples import FORM, interaction
 from tests.tui.text.hostile import ALL, FORBIDDEN
 
 SCOPE = "Yes, and don't ask again for git push commands in /tmp/proj, /tmp/other and every folder below them"

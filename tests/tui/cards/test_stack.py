@@ -10,8 +10,8 @@ from felan_core.protocol.interactions import Interaction, Responder
 from felan_tui.cards.card import CardContext, InteractionCard
 from felan_tui.cards.messages import Answered, AskAgain, Left
 from felan_tui.cards.stack import LINGER, CardStack
-from felan_tui.gallery_samples import INTERACTIONS, interaction
 from tests.tui.cards.looking import SIZES, gallery, go, shows, text, told, until
+from tests.tui.gallery_samples import INTERACTIONS, interaction
 
 
 def resolved(

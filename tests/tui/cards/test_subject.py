@@ -12,10 +12,10 @@ from felan_core.agents.acp.tools import ToolBook
 from felan_core.protocol.interactions import ApprovalRequest, ApprovalSubject
 from felan_tui.cards.excerpt import Excerpt
 from felan_tui.cards.subject import folded, request_lines, subject_lines
-from felan_tui.gallery_samples import INTERACTIONS
 from felan_tui.text.diff import compare
 from felan_tui.text.safe import visible
 from tests.harness.work import calls
+from tests.tui.gallery_samples import INTERACTIONS
 from tests.tui.text.hostile import ALL, FORBIDDEN
 
 

@@ -14,7 +14,7 @@ from felan_tui.cards.wording import (
     state_words,
     waiting,
 )
-from felan_tui.gallery_samples import BASH, FORM, approval, interaction
+from tests.tui.gallery_samples import BASH, FORM, approval, interaction
 
 NOW = 1_700_000_100_000
 

@@ -6,8 +6,8 @@ from felan_core.protocol.base import or_default
 from felan_core.protocol.elements import ViewElement
 from felan_tui.elements.actions import ActionBar
 from felan_tui.elements.messages import ActionChosen
-from felan_tui.gallery import Gallery
 from tests.tui.cards.looking import Clock, gallery, lines, text, told, until
+from tests.tui.gallery import Gallery
 
 
 async def at_the_actions(pilot: Pilot[None], app: Gallery, clock: Clock) -> ActionBar:

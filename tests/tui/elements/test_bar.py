@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from felan_core.protocol.elements import ProgressElement
 from felan_tui.elements.bar import EMPTY, FULL, bar_text, is_indeterminate
-from felan_tui.gallery_samples import element
 from felan_tui.text.cells import cell_len
+from tests.tui.gallery_samples import element
 
 
 def progress(**members: Any) -> ProgressElement:

@@ -9,10 +9,10 @@ from felan_tui.elements.document import DocumentView, plain_markdown
 from felan_tui.elements.host import is_host_element
 from felan_tui.elements.progress import ProgressLine
 from felan_tui.elements.view import ViewPanel
-from felan_tui.gallery import Gallery
-from felan_tui.gallery_samples import COLUMNS, ELEMENTS, HOSTILE, element
 from felan_tui.text.cells import cell_len
 from tests.tui.cards.looking import SIZES, Clock, gallery, lines, shows, text, until
+from tests.tui.gallery import Gallery
+from tests.tui.gallery_samples import COLUMNS, ELEMENTS, HOSTILE, element
 from tests.tui.text.hostile import ESCAPES, FORBIDDEN, INVISIBLE, MARKUP
 
 

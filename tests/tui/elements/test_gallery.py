@@ -3,8 +3,8 @@ import sys
 
 import pytest
 
-from felan_tui.gallery import SAMPLES, Gallery, main
 from tests.tui.cards.looking import text, until
+from tests.tui.gallery import SAMPLES, Gallery, main
 
 
 def test_the_list_names_every_sample(capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,7 +30,7 @@ async def test_every_sample_shows_something_at_the_smallest_size() -> None:
 
 def test_the_gallery_is_a_command() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "felan_tui.gallery", "--list"],
+        [sys.executable, "-m", "tests.tui.gallery", "--list"],
         capture_output=True,
         text=True,
         timeout=60,

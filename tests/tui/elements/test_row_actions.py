@@ -8,8 +8,8 @@ from felan_core.protocol.elements import ViewElement
 from felan_tui.elements.actions import ActionBar
 from felan_tui.elements.messages import ActionChosen
 from felan_tui.elements.view import ViewPanel
-from felan_tui.gallery import Gallery
 from tests.tui.cards.looking import SIZES, Clock, gallery, lines, shows, text, told, until
+from tests.tui.gallery import Gallery
 
 
 def chosen(app: Gallery) -> list[tuple[object, ...]]:

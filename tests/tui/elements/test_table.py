@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from felan_core.protocol.elements import ViewElement
 from felan_tui.elements.table import Sorting, column_at, lay_out, list_rows, ordered, page_words
-from felan_tui.gallery_samples import COLUMNS, ROWS
 from felan_tui.text.cells import cell_len
+from tests.tui.gallery_samples import COLUMNS, ROWS
 from tests.tui.text.hostile import ALL, FORBIDDEN
 
 

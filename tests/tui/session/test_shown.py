@@ -7,8 +7,8 @@ import pytest
 from felan_core.protocol.base import UNSET, JsonObject
 from felan_core.protocol.entries import ToolDetails, ToolEntry
 from felan_core.protocol.interactions import Interaction
-from felan_tui.gallery_samples import BASH, approval, interaction
 from felan_tui.session.shown import entry_blocks, interaction_block
+from tests.tui.gallery_samples import BASH, approval, interaction
 from tests.tui.transcript.drawing import shown
 
 NOW = 1_700_000_100_000

@@ -15,8 +15,8 @@ from textual.app import App, ComposeResult
 
 from felan_tui.text import safe, safe_line
 from felan_tui.text.fields import SafeCheckbox, SafeInput, SafeTextArea
-from felan_tui.text.lists import SafeOptionList, SafeTable, option
-from felan_tui.text.widgets import Line, SafeButton, set_titles, set_tooltip, toast
+from felan_tui.text.lists import SafeOptionList, option
+from felan_tui.text.widgets import Line, SafeButton, set_titles, toast
 from tests.tui.text import hostile
 
 ROOT = Path(__file__).parents[3]
@@ -39,7 +39,6 @@ class Gallery(App[None]):
         for text in self.texts:
             line = Line(text, (text, "bold"), classes="titled")
             set_titles(line, text, text)
-            set_tooltip(line, text)
             yield line
             yield Line(text, one_line=True)
             yield SafeButton(text)
@@ -51,12 +50,9 @@ class Gallery(App[None]):
             options = SafeOptionList()
             options.set_rows([option(text, (text, "bold"), id="a")])
             yield options
-            yield SafeTable()
 
     def on_mount(self) -> None:
-        for text, table in zip(self.texts, self.query(SafeTable), strict=True):
-            table.add_text_columns([text])
-            table.add_text_row([text])
+        for text in self.texts:
             toast(self, text, "warning", title=text)
 
 
@@ -80,7 +76,7 @@ async def test_every_widget_shows_hostile_text_harmlessly(texts: dict[str, str])
         assert not hostile.harmful(shown)
         if texts is hostile.MARKUP:
             for text in texts.values():
-                assert shown.count(text) >= 7, text
+                assert shown.count(text) >= 5, text
         assert app.is_running
 
 

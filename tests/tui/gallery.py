@@ -1,6 +1,6 @@
-"""Shows each card and element alone, with sample data: `python -m felan_tui.gallery NAME`, or `--list`.
+"""Shows each card and element alone, with sample data: `python -m tests.tui.gallery NAME`, or `--list`.
 
-For whoever builds a widget, and for tests: `Gallery(name)` is the app, `SAMPLES` is what it shows.
+For the builder of a widget, and for tests: `Gallery(name)` is the app, `SAMPLES` are the samples by name.
 """
 
 import sys
@@ -19,9 +19,9 @@ from felan_tui.cards.stack import CardStack
 from felan_tui.cards.whole import WholeSubject
 from felan_tui.elements.area import ElementArea
 from felan_tui.elements.messages import ActionChosen
-from felan_tui.gallery_samples import ELEMENTS, INTERACTIONS
 from felan_tui.text.output import print_out
 from felan_tui.text.safe import safe_line
+from tests.tui.gallery_samples import ELEMENTS, INTERACTIONS
 
 SAMPLES = [*INTERACTIONS, *ELEMENTS]
 
@@ -106,7 +106,7 @@ def main(arguments: list[str]) -> int:
         print_out("\n".join(SAMPLES))
         return 0
     if len(arguments) != 1 or arguments[0] not in SAMPLES:
-        print("usage: python -m felan_tui.gallery NAME | --list", file=sys.stderr)
+        print("usage: python -m tests.tui.gallery NAME | --list", file=sys.stderr)
         return 2
     Gallery(arguments[0]).run()
     return 0
