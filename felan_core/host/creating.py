@@ -24,12 +24,13 @@ async def create_session(services: Services, call: RequestContext, params: Creat
     With the setting ``felan.clears`` the new session takes the place of the one that it names: it has its
     settings and instructions where the request has none of its own, and begins with SessionStart(clear)
     under the new id (task pointer §3). The old session is not touched; who asks closes it.
-    Raises ``not_found`` where there is no such session, and ``storage_failure`` where the pointer of the new
-    one cannot be written: a session does not go on after a clear that did not take.
+    Raises ``invalid_request`` for a setting that no extension has, ``not_found`` where there is no such
+    session, and ``storage_failure`` where the pointer of the new one cannot be written.
     """
     cwd = checked_folder(params.cwd, "params.cwd")
     wanted = or_default(params.extensions, {})
     _check_secrets(wanted)
+    services.check_settings(wanted)
     cleared = await _cleared(services, wanted)
     settings: JsonObject = {**(cleared.settings if cleared else {}), **wanted}
     kind = services.agent_kind(settings)
@@ -88,8 +89,6 @@ async def _cleared(services: Services, wanted: JsonObject) -> SessionRecord | No
         return None
     session = wanted[CLEARS_SETTING]
     where = f"extensions.{CLEARS_SETTING}"
-    if not isinstance(session, str):
-        raise invalid(f"{where}: the id of a session")
     record = await services.store.session_record(session)
     if record is None:
         raise ProtocolError("not_found", f"{where}: there is no such session")

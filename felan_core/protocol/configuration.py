@@ -15,7 +15,7 @@ from felan_core.protocol.base import LIMITS, Json, JsonObject, as_list, as_objec
 from felan_core.protocol.checks import check_entries, weight
 from felan_core.protocol.errors import ProtocolError, invalid
 from felan_core.protocol.plain import plain
-from felan_core.protocol.problems import Problem, said, short
+from felan_core.protocol.problems import Problem, nearest, said, short
 from felan_core.protocol.session import Thinking
 
 Effect = Literal["screen", "host", "session", "agent"]
@@ -79,6 +79,21 @@ class WholeSetting(msgspec.Struct, frozen=True):
 
     def schema(self) -> JsonObject:
         return {"type": "integer", "minimum": self.low, "maximum": self.high}
+
+
+class NumberSetting(msgspec.Struct, frozen=True):
+    """A number from ``low`` to ``high``."""
+
+    low: float
+    high: float
+
+    def problem(self, value: Json) -> str | None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return "must be a number"
+        return None if self.low <= value <= self.high else f"must be from {self.low:g} to {self.high:g}"
+
+    def schema(self) -> JsonObject:
+        return {"type": "number", "minimum": self.low, "maximum": self.high}
 
 
 class ChoiceSetting(msgspec.Struct, frozen=True):
@@ -355,12 +370,7 @@ def _well_formed(name: str) -> bool:
 
 
 def _unknown(name: str, extensions: Mapping[str, SettingType], where: str) -> ProtocolError:
-    from difflib import get_close_matches  # at the first refusal alone
-
-    # Cut first: a name may be long, and the comparison is quadratic.
-    near = get_close_matches(name[:64], [*CONFIG_OPTIONS, *extensions], 1, cutoff=0.0)
-    hint = f"; the nearest is {near[0]}" if near else ""
-    return invalid(f"{where}: no option is named {short(name)!r}{hint}")
+    return invalid(f"{where}: no option is named {nearest(name, [*CONFIG_OPTIONS, *extensions])}")
 
 
 def _bounds_problem(value: Json) -> str | None:

@@ -1,6 +1,6 @@
 """What breaks a rule inside a value: the rule in words, and the path, put together on the way out."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class Problem(Exception):
@@ -45,6 +45,15 @@ def one_of(choices: Iterable[str]) -> str:
         return f"must be {names[0]}" if names else "there is no choice here"
     more = f" and {len(names) - _NAMED_CHOICES} more" if len(names) > _NAMED_CHOICES else ""
     return f"must be one of {', '.join(names[:_NAMED_CHOICES])}{more}"
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """A name from outside, quoted, and the nearest of ``names``: ``'thme'; the nearest is theme``."""
+    from difflib import get_close_matches  # only refusals load it
+
+    # Cut first: a name may be long, and the comparison is quadratic.
+    near = get_close_matches(name[:64], names, 1, cutoff=0.0)
+    return f"{short(name)!r}; the nearest is {near[0]}" if near else repr(short(name))
 
 
 def said(where: str, rule: str) -> str:

@@ -17,9 +17,9 @@ from felan_core.agents.backend import (
     Turn,
     TurnOutcome,
 )
+from felan_core.agents.settings import AGENT_COMMAND
 from felan_core.protocol.base import JsonObject
 
-COMMAND = "agent.command"
 WAITING_BYTES = 48 * 1024
 """What is kept, the newest of it, for the next prompt that is no command of the agent."""
 _STOPPED_SHORT = {
@@ -156,9 +156,9 @@ class AcpBackend:
 
 def create(session: Session, settings: JsonObject) -> Backend:
     """A backend from ``{"agent.command": "opencode acp"}``. Raises ``AgentError`` without a command."""
-    command = settings.get(COMMAND)
+    command = settings.get(AGENT_COMMAND)
     if not isinstance(command, str) or not command.strip():
-        raise AgentError(f"{COMMAND} is missing: the command that starts the agent.")
+        raise AgentError(f"{AGENT_COMMAND} is missing: the command that starts the agent.")
     return AcpBackend(session, command)
 
 

@@ -27,13 +27,13 @@ from felan_core.agents.rehearsal.showing import element_of
 from felan_core.agents.rehearsal.steps import Document, View
 from felan_core.agents.rehearsal.voice import Sleep, Voice
 from felan_core.agents.rehearsal.words import fill, found_at, one_line
+from felan_core.agents.settings import REHEARSAL_FILE, REHEARSAL_PACE, REHEARSAL_SCENARIO
 from felan_core.protocol.base import UNSET, JsonObject
 from felan_core.protocol.errors import ProtocolError
 from felan_core.protocol.session import Command, ToolSpec
 
 HELP: Final = "help"
 """The scenario that answers what no other does."""
-SETTINGS: Final = ("rehearsal.scenario", "rehearsal.pace", "rehearsal.file")
 _TOOLS: Final = (
     ToolSpec(name="read", description="Reads a file of the session's folder."),
     ToolSpec(name="write", description="Writes a file of the session's folder, after an approval."),
@@ -54,7 +54,8 @@ class Settings:
     @classmethod
     def from_json(cls, plain: JsonObject) -> "Settings":
         """Raises ``AgentError`` that names the setting. Settings of others are not looked at."""
-        scenario, pace, file = (plain.get(name) for name in SETTINGS)
+        names = (REHEARSAL_SCENARIO, REHEARSAL_PACE, REHEARSAL_FILE)
+        scenario, pace, file = (plain.get(name) for name in names)
         if scenario is not None and not isinstance(scenario, str):
             raise AgentError("rehearsal.scenario: must be the name of a scenario")
         if pace is not None and (

@@ -1,9 +1,9 @@
 import re
 
-from felan_core.agents.rehearsal.backend import SETTINGS
 from felan_core.agents.rehearsal.check import BUILT_IN
 from felan_core.agents.rehearsal.load import parse_scenario, shipped
 from felan_core.agents.rehearsal.steps import STEPS
+from felan_core.agents.settings import AGENT_SETTINGS
 from tests.core.agents.rehearsal.vocabulary import PAGE, page_with
 
 
@@ -14,7 +14,7 @@ def test_the_page_lists_the_vocabulary_as_it_is() -> None:
 
 def test_the_page_names_every_setting_variable_and_command() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    for name in SETTINGS:
+    for name in (name for name in AGENT_SETTINGS if name.startswith("rehearsal.")):
         assert f"`{name}`" in text
     for name in BUILT_IN:
         assert f"`${{{name}}}`" in text
