@@ -1,12 +1,13 @@
-"""What Felan needs of Textual 8.2.8 beyond its public interface: each piece here, and a test of each.
+"""The private names of Textual 8.2.8 and rich that Felan uses: each piece is here, with a test of each.
 
 ``tests/tui/test_compat.py`` fails when another version of Textual does these things in another way.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
+from rich.style import Style
 from textual import constants, events
 from textual.app import App
 from textual.css.stylesheet import Stylesheet
@@ -83,6 +84,25 @@ class KeepingStylesheet(Stylesheet):
     def reparse(self) -> None:
         """Read the sources again, those alone that were not read with these variables."""
         self.parse()
+
+
+def forwarded_key(event: events.Key) -> events.Key:
+    """The key again, for another widget: the app has handled it as input already."""
+    key = events.Key(event.key, event.character)
+    key._set_forwarded()  # pyright: ignore[reportPrivateUsage]
+    return key
+
+
+def has_meta(style: Style) -> bool:
+    """Whether a style carries meta data; rich's ``meta`` unpickles it at each call."""
+    return bool(style._meta)  # pyright: ignore[reportPrivateUsage]
+
+
+def cell_widths() -> Sequence[tuple[int, int, int]]:
+    """Ranges of characters with their width in cells: (first, last, width)."""
+    from rich._unicode_data import load  # pyright: ignore[reportPrivateImportUsage]
+
+    return load("auto").widths
 
 
 def keep_rules(app: App[Any]) -> None:

@@ -1,4 +1,4 @@
-"""What Felan remembers for a person, in `felan.toml` of the config folder: the agent and the theme.
+"""The choices that Felan remembers for a person, in `felan.toml` of the config folder: agent and theme.
 
 The file is the person's. Reading takes the keys that are ours; writing changes those keys alone and leaves
 comments, order and foreign keys as they are. A file that cannot be read is never overwritten.
@@ -78,15 +78,20 @@ def _change(
     path: Path, text: str, before: dict[str, Any], table: str, values: dict[str, str], ours: tuple[str, ...]
 ) -> None:
     """Write the file with these values in place of our keys of the table."""
+    import tomlkit  # only a change pays for it
+
     kept = {key: value for key, value in before.get(table, {}).items() if key not in ours}
-    after = _with_table(text, table, values, ours)
-    try:
-        done = tomllib.loads(after)
-    except tomllib.TOMLDecodeError:
-        done = None
-    if done != {**before, table: {**kept, **values}}:
-        problem = f"its {table} is written in a form that cannot be changed here: use a table [{table}]"
-        raise PreferencesError(path, problem)
+    document: Any = tomlkit.parse(text)
+    if table not in document:
+        document[table] = tomlkit.table()
+    for key in ours:
+        if key in values:
+            document[table][key] = values[key]
+        elif key in document[table]:
+            del document[table][key]
+    after = tomlkit.dumps(document)
+    if _parse(path, after) != {**before, table: {**kept, **values}}:
+        raise PreferencesError(path, f"its {table} cannot be changed in the form in which it is written")
     _write(path, after)
 
 
@@ -153,32 +158,6 @@ def _line_of(text: str, key: str) -> int | None:
     """The line that names the key, as far as a look at its text tells."""
     found = re.search(rf"(?m)^[^#\n]*\b{key}\b", text)
     return text.count("\n", 0, found.end()) + 1 if found else None
-
-
-_HEADER = re.compile(r"\s*\[")
-
-
-def _with_table(text: str, table: str, values: dict[str, str], ours: tuple[str, ...]) -> str:
-    """`text` with these values in its table. The caller checks the result."""
-    heading = re.compile(rf"\s*\[\s*{table}\s*\]\s*(#.*)?")
-    key = re.compile(rf"\s*({'|'.join(ours)})\s*=")
-    # Not splitlines(): a string may hold U+2028 and the like.
-    lines = text.removesuffix("\n").split("\n") if text else []
-    new = [f"{key} = {_quoted(value)}" for key, value in values.items()]
-    start = next((index for index, line in enumerate(lines) if heading.fullmatch(line)), None)
-    if start is None:
-        if lines and lines[-1].strip():
-            lines.append("")
-        return "\n".join([*lines, f"[{table}]", *new]) + "\n"
-    end = next((i for i in range(start + 1, len(lines)) if _HEADER.match(lines[i])), len(lines))
-    body = [line for line in lines[start + 1 : end] if not key.match(line)]
-    return "\n".join([*lines[: start + 1], *new, *body, *lines[end:]]) + "\n"
-
-
-def _quoted(value: str) -> str:
-    """A TOML basic string."""
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda found: f"\\u{ord(found[0]):04x}", escaped) + '"'
 
 
 def _write(path: Path, text: str) -> None:

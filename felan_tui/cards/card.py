@@ -36,6 +36,7 @@ from felan_tui.cards.wording import (
     state_words,
     waiting,
 )
+from felan_tui.compat import forwarded_key
 from felan_tui.text.safe import safe_line
 
 Draft = dict[str, Any]
@@ -267,9 +268,7 @@ class InteractionCard(Widget, can_focus=True):
         if focused is not None and self not in focused.ancestors_with_self:
             event.stop()
             event.prevent_default()
-            key = events.Key(event.key, event.character)
-            key._set_forwarded()  # pyright: ignore[reportPrivateUsage] the app took it as input once already
-            focused.post_message(key)
+            focused.post_message(forwarded_key(event))
 
     def _on_paste(self, event: events.Paste) -> None:
         self.guard.pasted()

@@ -78,11 +78,11 @@ _LONG_RUN = re.compile(f"[^\x00-\u02ff]{{{MAX_MARKS + 1}}}")
 
 @cache
 def _too_many_marks() -> re.Pattern[str]:
-    from rich._unicode_data import load  # pyright: ignore[reportPrivateImportUsage]
+    from felan_tui.compat import cell_widths
 
     ranges = [
         (start, min(end, 0xFFFF))
-        for start, end, width in load("auto").widths
+        for start, end, width in cell_widths()
         if not width and 0xA0 < start < 0xFFFF
     ]
     marks = "".join(f"\\u{start:04x}-\\u{end:04x}" for start, end in ranges)

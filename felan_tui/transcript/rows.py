@@ -15,6 +15,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from felan_tui.compat import has_meta
 from felan_tui.text.cells import cell_len, cut, fold_spans, wrap_spans
 from felan_tui.text.safe import TAB
 
@@ -43,7 +44,7 @@ def drawn_as(text: str, source: str, style: Style | None) -> Segment:
 def source_of(segment: Segment) -> str:
     """What is copied for a segment: its source, or its text."""
     style = segment.style
-    if style is None or not style._meta:  # pyright: ignore[reportPrivateUsage] `meta` unpickles each time
+    if style is None or not has_meta(style):
         return segment.text
     return str(style.meta.get("source", segment.text))
 
@@ -74,7 +75,7 @@ def _joint(runs: Iterable[Segment], start: int, end: int) -> Segment:
 
 def goes_on(row: Row) -> bool:
     """Whether the next row is the rest of this one, wrapped."""
-    return any(not text and style is not None and bool(style._meta) for text, style, _ in row)  # pyright: ignore[reportPrivateUsage]
+    return any(not text and style is not None and has_meta(style) for text, style, _ in row)
 
 
 def expand_tabs(runs: Sequence[Segment], tab: int = TAB) -> list[Segment]:

@@ -116,7 +116,7 @@ ROOMS = [
         "the screen is a client like any other: it reaches the host over frames alone",
         ours="felan_tui felan_core.client felan_core.protocol felan_core.__version__"
         " felan_core.credentials felan_core.files",
-        others="textual rich msgspec platformdirs markdown_it pygments",
+        others="textual rich msgspec platformdirs markdown_it pygments tomlkit",
         shut="sqlite3",
     ),
     room(

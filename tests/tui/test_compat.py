@@ -4,15 +4,27 @@ import asyncio
 import gc
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+from rich.style import Style
+from textual import events
 from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
 from textual.css import stylesheet
 from textual.css.stylesheet import Stylesheet
+from textual.widget import Widget
 from textual.widgets import Input
 
-from felan_tui.compat import BURST, Allowance, KeepingStylesheet, PromptScreen
+from felan_tui.compat import (
+    BURST,
+    Allowance,
+    KeepingStylesheet,
+    PromptScreen,
+    cell_widths,
+    forwarded_key,
+    has_meta,
+)
 from felan_tui.session.start import Start
 from tests.tui.screens.stage import stage, work
 
@@ -121,3 +133,42 @@ async def test_collections_are_on_again_after_the_first_paint(tmp_path: Path, ki
             await on.until(gc.isenabled)
     finally:
         gc.enable()
+
+
+async def test_a_key_that_is_forwarded_acts_once() -> None:
+    class Target(Widget, can_focus=True):
+        def on_key(self) -> None:
+            seen.append("key")
+
+    class Bound(App[None]):
+        BINDINGS: ClassVar[list[BindingType]] = [Binding("a", "note", priority=True)]
+
+        def compose(self) -> ComposeResult:
+            yield Target()
+
+        def action_note(self) -> None:
+            seen.append("binding")
+
+    for key, expected in ((events.Key("a", "a"), ["key", "binding"]), (None, ["key"])):
+        seen: list[str] = []
+        app = Bound()
+        async with app.run_test() as pilot:
+            target = app.query_one(Target)
+            target.focus()
+            await pilot.pause()
+            target.post_message(key or forwarded_key(events.Key("a", "a")))
+            await pilot.pause()
+        assert seen == expected
+
+
+def test_a_style_with_meta_data_is_told_from_one_without() -> None:
+    assert has_meta(Style(meta={"source": "x"}))
+    assert has_meta(Style(bold=True) + Style(meta={"source": "x"}))
+    assert not has_meta(Style(bold=True))
+
+
+def test_the_widths_of_characters_are_ranges_in_order() -> None:
+    widths = cell_widths()
+    assert all(first <= last and cells in (0, 1, 2) for first, last, cells in widths)
+    assert [cells for first, last, cells in widths if first <= 0x0301 <= last] == [0]
+    assert [cells for first, last, cells in widths if first <= 0x4E00 <= last] == [2]

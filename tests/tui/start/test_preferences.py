@@ -47,8 +47,8 @@ def test_writing_leaves_everything_else_as_it_stands(tmp_path: Path) -> None:
     )
     write_agent(tmp_path, "acp", "new agent")
     assert path.read_text() == (
-        '# mine\ntheme = "felan-light"\n\n[agent] # the agent\nkind = "acp"\ncommand = "new agent"\n'
-        "# a note\nextra = 3\n\n"
+        '# mine\ntheme = "felan-light"\n\n[agent] # the agent\nkind = "acp"\n'
+        '# a note\nextra = 3\ncommand = "new agent"\n\n'
         "[keys]\nsend = 'f9' # kept\n"
     )
     write_agent(tmp_path, "rehearsal")
