@@ -10,13 +10,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Final, Protocol
 
-from felan_core.protocol.base import LIMITS
 from felan_core.protocol.connection import ConnectionState, Offer, Requested, ServerConnection
 from felan_core.protocol.errors import ProtocolError
 from felan_core.protocol.operations import ClientInfo, Principal
 
-STALL_SECONDS: Final = 10.0
-"""A client that is behind and takes nothing for so long is disconnected (session protocol §7)."""
 _BURST: Final = 256 * 1024
 
 
@@ -40,8 +37,8 @@ class Connection:
         admit: Callable[["Connection", Requested], Awaitable[Awaitable[None] | None]],
         on_end: Callable[["Connection"], None],
         on_overflow: Callable[["Connection", str], None],
-        unsent_bytes: int = LIMITS.unsent_bytes,
-        stall_seconds: float = STALL_SECONDS,
+        unsent_bytes: int,
+        stall_seconds: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.principal = principal

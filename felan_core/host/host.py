@@ -10,11 +10,11 @@ from weakref import WeakSet
 import msgspec
 
 from felan_core import __version__
-from felan_core.files.presence import LOOK_SECONDS
 from felan_core.host.admission import Admission, Handler
-from felan_core.host.connection import STALL_SECONDS, Connection, Link
+from felan_core.host.connection import Connection, Link
 from felan_core.host.creating import create_session
 from felan_core.host.cursors import parse_row_cursor, row_cursor
+from felan_core.host.limits import HostLimits
 from felan_core.host.processes import process_row
 from felan_core.host.request_context import RequestContext
 from felan_core.host.sanitize import label
@@ -48,12 +48,8 @@ class OwnershipLost(Exception):
 class Host:
     """A session host on open services. ``serve`` takes a link, ``close`` ends all in good order."""
 
-    def __init__(
-        self, services: Services, *, namespace: str, root: str, look_seconds: float = LOOK_SECONDS
-    ) -> None:
-        """``look_seconds``: between two looks whether the data folder is still there."""
+    def __init__(self, services: Services, *, namespace: str, root: str) -> None:
         self._services = services
-        self._look_seconds = look_seconds
         self._watch: asyncio.Task[None] | None = None
         self._drain: asyncio.Task[None] | None = None
         self._namespace = namespace
@@ -93,25 +89,17 @@ class Host:
             why = await asyncio.to_thread(self._services.lost)
             if why:
                 break
-            await asyncio.sleep(self._look_seconds)
+            await asyncio.sleep(self._services.limits.look_seconds)
         self._services.report(OwnershipLost(why), "the data folder")
         for connection in list(self._connections):
             connection.fail(ProtocolError("ownership_lost", f"{why} {LOST_ADVICE}"))
         await self._end_sessions()
 
-    def serve(
-        self,
-        link: Link,
-        principal: op.Principal,
-        *,
-        unsent_bytes: int = LIMITS.unsent_bytes,
-        stall_seconds: float = STALL_SECONDS,
-    ) -> Connection:
-        """Serve one client. ``principal`` is what the transport has authenticated.
-
-        ``unsent_bytes``: what may be queued for it; ``stall_seconds``: how long one that is behind may take
-        nothing.
+    def serve(self, link: Link, principal: op.Principal, *, limits: HostLimits | None = None) -> Connection:
+        """Serve one client. ``principal`` is what the transport has authenticated; ``limits`` are by default
+        those of the host.
         """
+        limits = limits or self._services.limits
         connection = Connection(
             link,
             Offer(lambda: self._hello(principal), os.path.realpath),
@@ -119,8 +107,8 @@ class Host:
             admit=self._admission.admit,
             on_end=self._ended,
             on_overflow=lambda one, session: self._unsubscribe(one, session),
-            unsent_bytes=unsent_bytes,
-            stall_seconds=stall_seconds,
+            unsent_bytes=limits.unsent_bytes,
+            stall_seconds=limits.stall_seconds,
         )
         self._connections.add(connection)
         connection.start()

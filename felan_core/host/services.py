@@ -8,6 +8,7 @@ from typing import Final
 
 from felan_core.agents.backend import BackendFactory
 from felan_core.agents.settings import AGENT_SETTINGS
+from felan_core.host.limits import HostLimits
 from felan_core.pointer.store import PointerStore
 from felan_core.processes.table import ProcessTable
 from felan_core.protocol.base import JsonObject
@@ -47,6 +48,7 @@ class Services:
     report: Callable[[BaseException, str], None]
     lost: Callable[[], str] = lambda: ""
     settings: Mapping[str, SettingType] = field(default_factory=lambda: SETTINGS)
+    limits: HostLimits = field(default_factory=HostLimits)
 
     def agent_kind(self, settings: JsonObject) -> str:
         """The backend that ``settings`` name. Raises ``invalid_request`` for one that is not there."""

@@ -47,10 +47,6 @@ ALWAYS = (
     "shell.execute",
     "ui.action",
 )
-END_SECONDS = 2.0
-"""How long the last output of processes that were stopped is waited for when a session is closed."""
-SHARED_BYTES = 32 * 1024
-"""How much of a shared process's output the agent gets."""
 
 
 class LiveSession:
@@ -237,7 +233,7 @@ class LiveSession:
                 self._services.report(outcome, f"stopping process {process}")
         ends = [asyncio.ensure_future(self._panel.end(process)) for process in running]
         if ends:
-            await asyncio.wait(ends, timeout=END_SECONDS)
+            await asyncio.wait(ends, timeout=self._services.limits.output_seconds)
 
     # --- elements ---
 
@@ -366,7 +362,7 @@ class LiveSession:
         for process in shared:
             row = self.actor.state.processes[process]
             try:
-                output = await self._panel.tail(process, SHARED_BYTES)
+                output = await self._panel.tail(process, self._services.limits.shared_bytes)
             except (ProcessError, OSError) as error:
                 output = f"(it cannot be read: {error})"
             pieces.append(f"The person ran `{row.command}` ({row.state}). Its output:\n\n{output}")

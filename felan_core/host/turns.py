@@ -3,7 +3,7 @@
 prompt ──▶ run.started ──▶ the agent's turn ──▶ run.ended ──▶ the next of the queue
               │                                   cancelled, failed: the queue is held
               └─ cancel: the questions of the run are withdrawn, the agent is asked to end; one that does
-                 not end in ``CANCEL_SECONDS`` is ended
+                 not end in ``HostLimits.cancel_seconds`` is ended
 """
 
 import asyncio
@@ -47,8 +47,6 @@ from felan_core.protocol.operations import (
 from felan_core.protocol.session import Queue, QueueItem, Run, RunOutcome
 from felan_core.store.errors import StoreError
 
-CANCEL_SECONDS: Final = 15.0
-RETRY_SECONDS: Final = 1.0
 CUT_OFF: Final = (
     "The turn was interrupted",
     "Felan ended while it ran. What the agent had not finished is not done; say how to go on.",
@@ -328,7 +326,7 @@ class Turns:
                 await self._actor.do(job)
             except (StoreError, ProtocolError) as error:
                 self._actor.services.report(error, "the end of a turn")
-                await asyncio.sleep(RETRY_SECONDS)
+                await asyncio.sleep(self._actor.services.limits.retry_seconds)
             else:
                 return
 
@@ -369,7 +367,7 @@ class Turns:
 
     async def _end_late(self, taking: "asyncio.Task[TurnOutcome]", backend: Backend) -> None:
         """A turn that does not end when it is asked to is ended, and its agent with it."""
-        await asyncio.wait([taking], timeout=CANCEL_SECONDS)
+        await asyncio.wait([taking], timeout=self._actor.services.limits.cancel_seconds)
         if taking.done():
             return
         taking.cancel()

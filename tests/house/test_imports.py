@@ -112,6 +112,12 @@ ROOMS = [
         shut="sqlite3",
     ),
     room(
+        "felan_core.embedding",
+        "a host and its clients in another program: the one module of the core that knows both sides",
+        ours="felan_core.client felan_core.daemon felan_core.host felan_core.protocol felan_core.__version__",
+        shut="sqlite3",
+    ),
+    room(
         "felan_tui",
         "the screen is a client like any other: it reaches the host over frames alone",
         ours="felan_tui felan_core.client felan_core.protocol felan_core.__version__"

@@ -5,7 +5,7 @@ hand.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +13,11 @@ from felan_core.agents.backend import Abilities, AgentError, Backend, Deferred, 
 from felan_core.client.host_client import HostClient
 from felan_core.client.replica import SessionReplica
 from felan_core.client.transport import MemoryTransport, Transport, memory_pair
+from felan_core.host.assembly import Assembly, open_assembly
 from felan_core.host.connection import Connection
-from felan_core.host.host import Host
-from felan_core.host.services import Services
-from felan_core.pointer.store import PointerStore
-from felan_core.processes.records import ProcessRecord
-from felan_core.processes.table import ProcessTable
+from felan_core.host.limits import HostLimits
 from felan_core.protocol import operations as op
 from felan_core.protocol.base import JsonObject
-from felan_core.protocol.ids import new_uuid7
 from felan_core.store.store import Store
 
 Script = Callable[["Puppet", Turn], Awaitable[TurnOutcome]]
@@ -126,13 +122,12 @@ class Stagehand:
 class Rig:
     """One host, opened on ``folder``. ``faults`` collects what the host reported as its own."""
 
-    def __init__(
-        self, folder: Path, store: Store, processes: ProcessTable, host: Host, faults: list[str]
-    ) -> None:
+    def __init__(self, folder: Path, assembly: Assembly, faults: list[str]) -> None:
         self.folder = folder
-        self.store = store
-        self.processes = processes
-        self.host = host
+        self.assembly = assembly
+        self.store = assembly.services.store
+        self.processes = assembly.services.processes
+        self.host = assembly.host
         self.faults = faults
         self.connections: list[Connection] = []
         self._clients: list[HostClient] = []
@@ -150,7 +145,7 @@ class Rig:
         ``through``: what stands between it and its end of the connection. ``serve``: the bounds it is given.
         """
         ours, end = memory_pair()
-        self.connections.append(self.host.serve(ours, op.Principal(id="uid:1", kind="local"), **serve or {}))
+        self.connections.append(self._serve(ours, serve or {}))
         theirs = through(end)
         client = HostClient(theirs, op.ClientInfo(kind="headless", name="test", version="0"), **hello)
         await client.connect()
@@ -160,9 +155,13 @@ class Rig:
     def raw(self, **serve: Any) -> MemoryTransport:
         """A connection of bare bytes."""
         ours, theirs = memory_pair()
-        self.connections.append(self.host.serve(ours, op.Principal(id="uid:1", kind="local"), **serve))
+        self.connections.append(self._serve(ours, serve))
         self._raw.append(theirs)
         return theirs
+
+    def _serve(self, link: MemoryTransport, bounds: dict[str, Any]) -> Connection:
+        limits = replace(self.assembly.services.limits, **bounds)
+        return self.host.serve(link, op.Principal(id="uid:1", kind="local"), limits=limits)
 
     async def session(self, client: HostClient, cwd: Path) -> SessionReplica:
         """A new session, attached."""
@@ -174,9 +173,7 @@ class Rig:
             await client.close()
         for end in self._raw:
             await end.close()  # one that does not read would hold the end up for as long as a host allows
-        await self.host.close()
-        await self.processes.close(grace_ms=200)
-        await self.store.close()
+        await self.assembly.close()
 
     async def kill(self) -> None:
         """End without a word, as far as one process can: nothing is told, stored or interrupted."""
@@ -210,34 +207,23 @@ async def open_rig(
     clock: Callable[[], int],
     *,
     kind: type[Store] = Store,
-    look_seconds: float = 1.0,
+    limits: HostLimits | None = None,
 ) -> Rig:
     """A host on ``folder`` that the test closes or kills itself. ``kind``: a store that misbehaves."""
     faults: list[str] = []
-    hosts: list[Host] = []
-
-    def changed(record: ProcessRecord) -> None:
-        for host in hosts:
-            host.process_changed(record)
-
-    store = await kind.open(folder, clock=clock)
-    processes = ProcessTable(folder / "processes", clock=clock, on_change=changed)
-    services = Services(
-        store=store,
-        processes=processes,
-        pointers=PointerStore(str(folder / "pointers")),
+    assembly = await open_assembly(
+        folder,
+        clock=clock,
+        report=lambda error, where: faults.append(f"{where}: {error!r}"),
+        limits=limits,
+        pointers=folder / "pointers",
         agents={"puppet": lambda: hand.create},
         default_agent="puppet",
-        publisher=hand.publisher,
-        clock=clock,
-        new_id=new_uuid7,
-        report=lambda error, where: faults.append(f"{where}: {error!r}"),
-        lost=store.lost,
+        namespace="test",
+        publisher_line=hand.publisher,
+        open_store=kind.open,
     )
-    host = Host(services, namespace="test", root=str(folder), look_seconds=look_seconds)
-    hosts.append(host)
-    await host.start()
-    return Rig(folder, store, processes, host, faults)
+    return Rig(folder, assembly, faults)
 
 
 async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:

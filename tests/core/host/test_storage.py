@@ -12,7 +12,7 @@ import pytest
 
 from felan_core.agents.backend import AgentError, ToolPatch, Turn, TurnOutcome
 from felan_core.client.host_client import ConnectionLost
-from felan_core.host import turns
+from felan_core.host.limits import HostLimits
 from felan_core.protocol import ProtocolError
 from felan_core.protocol import operations as op
 from felan_core.protocol.entries import MessageEntry
@@ -51,9 +51,9 @@ def _bodies(batch: Batch) -> list[bytes]:
 
 
 @pytest.fixture
-async def full(tmp_path: Path, hand: Stagehand, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Rig]:
-    monkeypatch.setattr(turns, "RETRY_SECONDS", 0.01)
-    opened = await open_rig(tmp_path / "data", hand, Clock(), kind=Full)
+async def full(tmp_path: Path, hand: Stagehand) -> AsyncIterator[Rig]:
+    limits = HostLimits(retry_seconds=0.01)
+    opened = await open_rig(tmp_path / "data", hand, Clock(), kind=Full, limits=limits)
     yield opened
     await opened.close()
 
@@ -314,7 +314,7 @@ async def test_a_lost_data_folder_ends_agents_and_tells_every_client(
     tmp_path: Path, work: Path, hand: Stagehand
 ) -> None:
     data = tmp_path / "data"
-    rig = await open_rig(data, hand, Clock(), look_seconds=0.01)
+    rig = await open_rig(data, hand, Clock(), limits=HostLimits(look_seconds=0.01))
     reasons: list[str] = []
     client = await rig.client(on_lost=reasons.append)
     replica = await rig.session(client, work)
@@ -334,7 +334,7 @@ async def test_a_request_right_after_the_loss_is_refused_as_ownership_lost(
     tmp_path: Path, work: Path, hand: Stagehand
 ) -> None:
     data = tmp_path / "data"
-    rig = await open_rig(data, hand, Clock(), look_seconds=3600)
+    rig = await open_rig(data, hand, Clock(), limits=HostLimits(look_seconds=3600))
     client = await rig.client()
     replica = await rig.session(client, work)
     data.rename(tmp_path / "away")
