@@ -1,9 +1,9 @@
 """The JSON Schema of every shape, made from the shapes themselves.
 
-A schema says what it can: members, types, bounds of collections, alternatives. What it cannot say (bytes,
-weights, what members say about each other) stands in ``$comment``. Every value that a parser accepts is valid
-under its schema; the reverse holds as far as a schema reaches. Nothing of the wire needs this module; it is
-for people, and for implementations in other languages.
+A schema has the members, types, bounds of collections and alternatives. ``x-maxEncodedBytes`` and
+``x-maxEntries`` are our own keywords for the bounds of free JSON; rules between members are in ``$comment``.
+Every value that a parser accepts is valid under its schema; the reverse holds as far as a schema reaches.
+Nothing of the wire needs this module; it is for people, and for implementations in other languages.
 """
 
 import importlib
@@ -44,6 +44,11 @@ _UNIONS: Final[dict[str, Any]] = {
 _MADE: Final = ("ClientEnvelope", "Configuration", "ServerEnvelope", "SessionEvent")
 _HEX: Final = "[0-9A-Fa-f]"
 _UUID7: Final = f"^{_HEX}{{8}}-{_HEX}{{4}}-7{_HEX}{{3}}-[89ABab]{_HEX}{{3}}-{_HEX}{{12}}$"
+_WEIGHTS: Final = {
+    "x-maxEncodedBytes": "at most {} bytes, encoded",
+    "x-maxEntries": "at most {} entries in any one array or object",
+}
+"""Our own keywords, and their words for ``$comment``."""
 _ALWAYS_THERE: Final = ("v", "control", "outcome")
 """Members that a constructor fills in and a parser demands."""
 
@@ -130,9 +135,11 @@ def _complete(schema: JsonObject, shape: type[Wire]) -> None:
         del schema["required"]
     wire = dict(zip(shape.__struct_fields__, shape.__struct_encode_fields__, strict=True))
     for name, hint in get_type_hints(shape, include_extras=True).items():
-        for rule in _weights(hint):
+        for keyword, bound in _weights(hint):
             if name in wire and wire[name] in members:
-                _comment(cast(JsonObject, members[wire[name]]), rule)
+                member = cast(JsonObject, members[wire[name]])
+                member[keyword] = bound
+                _comment(member, _WEIGHTS[keyword].format(bound))
     if shape.__name__ in SAYS:
         _comment(schema, SAYS[shape.__name__])
     for rule in (shape.verify, shape.weigh):
@@ -141,7 +148,8 @@ def _complete(schema: JsonObject, shape: type[Wire]) -> None:
             _comment(schema, " ".join(rule.__doc__.split()))
 
 
-def _weights(hint: Any) -> Iterator[str]:
+def _weights(hint: Any) -> Iterator[tuple[str, int]]:
+    """The bounds of a member that JSON Schema has no keyword for."""
     origin = get_origin(hint)
     if origin is Annotated:
         base, *metas = get_args(hint)
@@ -149,9 +157,9 @@ def _weights(hint: Any) -> Iterator[str]:
         for meta in metas:
             extra = (meta.extra or {}) if isinstance(meta, Meta) else {}
             if "encoded" in extra:
-                yield f"at most {extra['encoded']} bytes, encoded"
+                yield "x-maxEncodedBytes", extra["encoded"]
             if extra.get("entries"):
-                yield f"at most {extra['entries']} entries in any one array or object"
+                yield "x-maxEntries", extra["entries"]
     elif origin is Union or origin is UnionType:
         for branch in get_args(hint):
             yield from _weights(branch)
