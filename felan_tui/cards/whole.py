@@ -4,9 +4,7 @@ from rich.segment import Segment
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.content import Content
-from textual.geometry import Size
 from textual.screen import ModalScreen
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from felan_core.protocol.interactions import Interaction
@@ -14,6 +12,7 @@ from felan_tui.cards.lines import Lines
 from felan_tui.cards.subject import Line, request_lines
 from felan_tui.cards.wording import header
 from felan_tui.text.cells import pad
+from felan_tui.transcript.line_view import LineView
 
 # Style of a line to the component class that has its colour; a line of strips takes no style of content.
 _CLASSES = {
@@ -25,12 +24,12 @@ _CLASSES = {
 }
 
 
-class WholeLines(ScrollView, can_focus=True):
+class WholeLines(LineView, can_focus=True):
     """All lines, folded hard at the width; only what is on the screen is drawn."""
 
     DEFAULT_CSS = """
     WholeLines {
-        height: 1fr; width: 1fr; padding: 0 1; overflow-x: hidden; background: $surface;
+        height: 1fr; width: 1fr; padding: 0 1; background: $surface;
         & > .whole--added { color: $text-success; }
         & > .whole--removed { color: $text-error; }
         & > .whole--note { color: $text-warning; }
@@ -54,15 +53,14 @@ class WholeLines(ScrollView, can_focus=True):
         return self._folded[1]
 
     def on_resize(self) -> None:
-        width = self.scrollable_content_region.width
-        if width > 0:
-            self.virtual_size = Size(width, len(self.rows(width)))
+        if self.line_width > 0:
+            self.set_rows(len(self.rows(self.line_width)))
 
     def render_line(self, y: int) -> Strip:
-        width = self.scrollable_content_region.width
+        width = self.line_width
         rows = self.rows(width)
         index = y + self.scroll_offset.y
-        style = self.rich_style
+        style = self.ground
         if index >= len(rows):
             return Strip.blank(width, style)
         text, name = rows[index]

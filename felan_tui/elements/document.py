@@ -4,14 +4,13 @@ from collections.abc import Callable
 
 from rich.segment import Segment
 from textual.binding import Binding
-from textual.geometry import Size
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from felan_core.protocol.base import or_default
 from felan_core.protocol.elements import DocumentElement
 from felan_tui.text.cells import cut, pad, wrap
 from felan_tui.text.safe import safe, safe_line
+from felan_tui.transcript.line_view import LineView
 
 RenderMarkdown = Callable[[str, int], list[Strip]]
 """Markdown and a width in cells to the strips of that width; the transcript's renderer in the real screen."""
@@ -22,12 +21,12 @@ def plain_markdown(text: str, width: int) -> list[Strip]:
     return [Strip([Segment(line)]) for line in wrap(safe(text), max(1, width))]
 
 
-class DocumentView(ScrollView, can_focus=True):
+class DocumentView(LineView, can_focus=True):
     """One document. Rendered again only when it or the width changes."""
 
     DEFAULT_CSS = """
     DocumentView {
-        height: 1fr; width: 1fr; padding: 0 1; overflow-x: hidden; overflow-y: auto;
+        height: 1fr; width: 1fr; padding: 0 1; overflow-y: auto; background: transparent;
         & > .document--title { text-style: bold; color: $accent; }
     }
     """
@@ -74,17 +73,12 @@ class DocumentView(ScrollView, can_focus=True):
     def on_resize(self) -> None:
         self._resize()
 
-    def on_mount(self) -> None:
-        self._resize()
-
     def _resize(self) -> None:
-        width = self.scrollable_content_region.width
-        if width > 0:
-            self.virtual_size = Size(width, len(self._strips(width)) + bool(self.title))
+        if self.line_width > 0:
+            self.set_rows(len(self._strips(self.line_width)) + bool(self.title))
 
     def render_line(self, y: int) -> Strip:
-        width = self.scrollable_content_region.width
-        base = self.rich_style
+        width, base = self.line_width, self.ground
         if self.title and y == 0:
             style = base + self.get_component_rich_style("document--title", partial=True)
             return Strip([Segment(pad(cut(self.title, width), width), style)], width)

@@ -9,7 +9,6 @@ from textual import events
 from textual.binding import Binding
 from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from felan_core.protocol.base import or_default
@@ -26,16 +25,17 @@ from felan_tui.elements.table import (
 )
 from felan_tui.text.cells import cut, pad
 from felan_tui.text.safe import safe_line
+from felan_tui.transcript.line_view import LineView
 
 POINTER = "›"
 
 
-class ViewPanel(ScrollView, can_focus=True):
+class ViewPanel(LineView, can_focus=True):
     """The rows of one view below its title and its header, which stay while the rows scroll."""
 
     DEFAULT_CSS = """
     ViewPanel {
-        height: auto; max-height: 60vh; width: 1fr; padding: 0 1; overflow-x: hidden; overflow-y: auto;
+        height: auto; max-height: 60vh; width: 1fr; padding: 0 1; overflow-y: auto; background: transparent;
         & > .view--title { text-style: bold; }
         & > .view--header { color: $text-muted; text-style: underline; }
         & > .view--cursor { background: $panel; text-style: bold; color: $accent; }
@@ -125,25 +125,18 @@ class ViewPanel(ScrollView, can_focus=True):
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return self._above + max(1, len(self.element.items)) + 1
 
-    def on_mount(self) -> None:
-        self._resize()
-
     def on_resize(self) -> None:
         self._resize()
 
     def _resize(self) -> None:
-        self.virtual_size = Size(
-            self.scrollable_content_region.width, self.get_content_height(Size(), Size(), 0)
-        )
+        self.set_rows(self.get_content_height(Size(), Size(), 0))
         if self.cursor is not None:
             # A jump that came before the layout could not scroll; another height may hide the row.
             self.call_after_refresh(self._go, self.cursor)
 
     def render_line(self, y: int) -> Strip:
-        width = self.scrollable_content_region.width
-        height = self.scrollable_content_region.height
+        width, height, base = self.line_width, self.scrollable_content_region.height, self.ground
         rows, header = self._rows(width)
-        base = self.rich_style
         # Title and header stand at the top, the page at the bottom, and the rows scroll between them.
         lead: list[tuple[str, str]] = []
         if title := safe_line(or_default(self.element.title, "")).strip():
@@ -190,9 +183,9 @@ class ViewPanel(ScrollView, can_focus=True):
         room = max(1, self.scrollable_content_region.height - self._above - 1)
         top = self.scroll_offset.y
         if self.cursor < top:
-            self.scroll_to(y=self.cursor, animate=False)
+            self.scroll_to(y=self.cursor)
         elif self.cursor >= top + room:
-            self.scroll_to(y=self.cursor - room + 1, animate=False)
+            self.scroll_to(y=self.cursor - room + 1)
         self.refresh()
 
     def action_move(self, step: int) -> None:

@@ -8,12 +8,12 @@ from textual.message import Message
 from textual.strip import Strip
 
 from felan_core.protocol.session import ProcessRow
-from felan_tui.panel.drawn import DrawnLines
 from felan_tui.panel.words import list_row
+from felan_tui.transcript.line_view import LineView
 from felan_tui.transcript.rows import strip_of
 
 
-class ProcessList(DrawnLines, can_focus=True, inherit_bindings=False):
+class ProcessList(LineView, can_focus=True, inherit_bindings=False):
     """Shows rows and posts `Chosen`. `now`: milliseconds since the epoch.
 
     Its keys are up and down alone: the others are the output's, whichever of the two has the focus.
@@ -79,13 +79,12 @@ class ProcessList(DrawnLines, can_focus=True, inherit_bindings=False):
         self.post_message(self.Chosen(process_id))
 
     def _reveal(self) -> None:
-        page = self.scrollable_content_region.height
         at = next((index for index, row in enumerate(self._rows) if row.id == self.chosen), None)
-        if at is None or page < 1:
+        if at is None or self.line_width < 1:
             return
         top = self.scroll_offset.y
-        if not top <= at < top + page:
-            self.scroll_to(y=at if at < top else at - page + 1, force=True)
+        if not top <= at < top + self.page:
+            self.scroll_to(y=at if at < top else at - self.page + 1, force=True)
 
     def on_resize(self, _event: events.Resize) -> None:
         self.set_rows(len(self._rows))
@@ -99,7 +98,7 @@ class ProcessList(DrawnLines, can_focus=True, inherit_bindings=False):
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
-        width = self.scrollable_content_region.width
+        width = self.line_width
         index = self.scroll_offset.y + y
         if not 0 <= index < len(self._rows):
             return Strip.blank(width, self.ground)

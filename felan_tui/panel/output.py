@@ -16,12 +16,12 @@ from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
 
-from felan_tui.panel.drawn import DrawnLines
 from felan_tui.panel.fold import Fold
 from felan_tui.panel.log import Note, OutputLog
 from felan_tui.text.ansi import Line
 from felan_tui.text.safe import safe_line
 from felan_tui.transcript.following import Following
+from felan_tui.transcript.line_view import LineView
 from felan_tui.transcript.look import State
 from felan_tui.transcript.pacing import Pacing
 from felan_tui.transcript.rows import Row, cut_row, fold_runs, row_text, strip_of
@@ -48,7 +48,7 @@ def _on_ours(style: Style) -> Style:
     return style.without_color + Style.from_color(color, behind)
 
 
-class OutputView(DrawnLines, can_focus=True, inherit_bindings=False):
+class OutputView(LineView, can_focus=True, inherit_bindings=False):
     """Shows an `OutputLog`; `show` gives it another, `grew` tells it of more. Posts `FollowChanged`.
 
     Above the lines stands what `head` says of the log's beginning (nothing for ""), below them the `tail`.
@@ -105,7 +105,6 @@ class OutputView(DrawnLines, can_focus=True, inherit_bindings=False):
         self._bottom = 0
         self._waiting = False
         self._folding = False
-        self._placing = False
         self._told = (True, "")
 
     @property
@@ -148,11 +147,7 @@ class OutputView(DrawnLines, can_focus=True, inherit_bindings=False):
 
     @property
     def _width(self) -> int:
-        return max(2, self.scrollable_content_region.width)
-
-    @property
-    def _page(self) -> int:
-        return max(1, self.scrollable_content_region.height)
+        return max(2, self.line_width)
 
     def _forget_rows(self) -> None:
         self._folded.clear()
@@ -213,7 +208,7 @@ class OutputView(DrawnLines, can_focus=True, inherit_bindings=False):
         """Puts the end, or what is being read, in its place, and has it drawn."""
         self._waiting = False
         log = self._log
-        if not self.is_attached or self.scrollable_content_region.width < 1:
+        if not self.is_attached or self.line_width < 1:
             return
         self._pacing.drew(self._clock())
         if (self._next or self._fold).width != self._width:
@@ -231,7 +226,7 @@ class OutputView(DrawnLines, can_focus=True, inherit_bindings=False):
             self._policy = self._policy.grew(bottom - self._bottom)
         self._bottom = bottom
         total = bottom + (1 if self._tail else 0) - self._top
-        end = max(0, total - self._page)
+        end = max(0, total - self.page)
         if self._policy.on or self._reading is None:
             self._hold(None)
             top = end
@@ -241,25 +236,15 @@ class OutputView(DrawnLines, can_focus=True, inherit_bindings=False):
             line, row = self._reading
             top = min(end, max(0, self._fold.row_of(line) + row - self._top))
             self._hold(line)
-        self._place(top, total)
-        self._policy = self._policy.below(total - top - self._page)
+        self.place(top, total)
+        self.refresh()
+        self._policy = self._policy.below(total - top - self.page)
         self._tell()
 
     def _hold(self, line: int | None) -> None:
         if self._log is not None and self._log.hold != line:
             self._log.hold = line
             self._moved()
-
-    def _place(self, top: int, total: int) -> None:
-        self._placing = True
-        try:
-            self.set_rows(total)
-            if round(self.scroll_y) != top:
-                self.scroll_y = top
-            self.scroll_target_y = top
-        finally:
-            self._placing = False
-        self.refresh()
 
     def _tell(self) -> None:
         now = self._policy.on, self._policy.mark
@@ -270,11 +255,7 @@ class OutputView(DrawnLines, can_focus=True, inherit_bindings=False):
     def on_resize(self, _event: events.Resize) -> None:
         self._settle()
 
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        super().watch_scroll_y(old_value, new_value)
-        before, after = round(old_value), round(new_value)
-        if self._placing or before == after:
-            return
+    def scrolled(self, before: int, after: int) -> None:
         self._policy = self._policy.scrolled(before, after, self.max_scroll_y)
         self._reading = None if self._policy.on else self._fold.at(after + self._top)
         self._settle()
@@ -321,7 +302,7 @@ class OutputView(DrawnLines, can_focus=True, inherit_bindings=False):
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
-        width = self.scrollable_content_region.width
+        width = self.line_width
         place = self.scroll_offset.y + y + self._top
         found = self._row(place)
         if found is None:
@@ -333,18 +314,8 @@ class OutputView(DrawnLines, can_focus=True, inherit_bindings=False):
             row = [Segment(text, style or self.look.muted) for text, style, _ in cut_row(row, width)]
         strip = strip_of(row).adjust_cell_length(width).apply_style(self.ground)
         if self.text_selection is not None and (span := self.text_selection.get_span(place)) is not None:
-            strip = self._selected(strip, *span)
+            strip = self.with_selection(strip, *span)
         return strip.apply_offsets(0, place)
-
-    def _selected(self, strip: Strip, start: int, end: int) -> Strip:
-        text = strip.text
-        first = strip.index_to_cell_position(min(start, len(text)))
-        last = strip.cell_length if end < 0 else strip.index_to_cell_position(min(end, len(text)))
-        if last <= first:
-            return strip
-        style = self.screen.get_component_rich_style("screen--selection")
-        chosen = Strip(Segment.apply_style(strip.crop(first, last), post_style=style), last - first)
-        return Strip.join([strip.crop(0, first), chosen, strip.crop(last, strip.cell_length)])
 
     def selection_updated(self, selection: Selection | None) -> None:
         """What is being selected stays where it is, whatever comes."""

@@ -79,7 +79,7 @@ class SessionTranscript(TranscriptView):
         entries = self._stack.entries
         if not entries:
             return None
-        line = min(self.scroll_offset.y + self._page, self._stack.heights.total) - 1
+        line = min(self.scroll_offset.y + self.page, self._stack.heights.total) - 1
         return entries[self._stack.heights.at(max(0, line))[0]].block
 
     def settled(self) -> None:

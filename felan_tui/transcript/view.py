@@ -200,7 +200,7 @@ class TranscriptView(Viewport, can_focus=True):
             index = min(max(0, self._stack.index(entry) + by), len(entries) - 1)
         else:
             top = self.scroll_offset.y
-            line = top if by > 0 else min(top + self._page, self._stack.heights.total) - 1
+            line = top if by > 0 else min(top + self.page, self._stack.heights.total) - 1
             index, _ = self._stack.heights.at(line)
         self.select_block(entries[index].block.key)
 
@@ -227,10 +227,10 @@ class TranscriptView(Viewport, can_focus=True):
         stack.estimate(stack.index(entry))
         first = stack.heights.top(stack.index(entry)) + entry.gap
         grows = entry.block.heavy(entry.expanded)
-        if self._policy.on and (grows or first < stack.heights.total - self._page):
+        if self._policy.on and (grows or first < stack.heights.total - self.page):
             # Following would push the beginning of what was expanded out of sight.
             self._policy = self._policy.released()
-        if not self._policy.on and 0 <= row_before < self._page:
+        if not self._policy.on and 0 <= row_before < self.page:
             self._anchor = self._entry_at(max(0, first - row_before))
         self._settle()
         self.post_message(self.Toggled(self, entry.block, entry.expanded))
@@ -278,7 +278,7 @@ class TranscriptView(Viewport, can_focus=True):
             return
         entry, number, row = found
         self.cursor = entry.block.key
-        glyphs = self._look().glyphs
+        glyphs = self._styled().glyphs
         text = "".join(segment.text for segment in row or []).lstrip(f"{glyphs.bar}{glyphs.cursor} ")
         if (number == 0 and entry.block.compact(False)) or text.startswith((glyphs.folded, glyphs.unfolded)):
             self.toggle(entry.block.key)
@@ -293,7 +293,7 @@ class TranscriptView(Viewport, can_focus=True):
             return found[2] if found else None
 
         if event.chain == 2:
-            chosen = word_at(row_at, offset.y, offset.x, self._look())
+            chosen = word_at(row_at, offset.y, offset.x, self._styled())
         else:
             chosen = whole_line(row_at, offset.y)
         if chosen is not None:

@@ -13,16 +13,15 @@ from math import ceil
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.app import App
 from textual.geometry import Region, Size
 from textual.reactive import Reactive, var
-from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.selection import Selection
 from textual.strip import Strip
 
 from felan_tui.transcript.following import Following
-from felan_tui.transcript.look import Look, look_from_theme
+from felan_tui.transcript.line_view import LineView
+from felan_tui.transcript.look import Look
 from felan_tui.transcript.rows import Row, goes_on, row_cells, strip_of
 from felan_tui.transcript.selecting import text_between
 from felan_tui.transcript.stack import Entry, Stack, ink_above, row_with_ink
@@ -41,17 +40,14 @@ MAX_REPAINTED = 8
 """Changed lines that are drawn one by one; of more the whole view is drawn."""
 
 
-class Viewport(ScrollView):
+class Viewport(LineView):
     """Draws a `Stack` of blocks by Textual's line API."""
 
     ALLOW_SELECT = True
 
     DEFAULT_CSS = """
     Viewport {
-        overflow-x: hidden;
         overflow-y: scroll;
-        scrollbar-size-vertical: 1;
-        background: $background;
     }
     """
 
@@ -60,29 +56,22 @@ class Viewport(ScrollView):
     virtual_size = Reactive(Size(0, 0), repaint=False)
 
     def __init__(self, *, unicode: bool, name: str | None, id: str | None, classes: str | None) -> None:
-        super().__init__(name=name, id=id, classes=classes)
-        self._unicode = unicode
+        super().__init__(unicode=unicode, name=name, id=id, classes=classes)
         self._stack = Stack()
         self._policy = Following()
         self._anchor: tuple[Entry, int] | None = None
         self._changed: dict[Entry, int] = {}
         self._asked = False
-        self._placing = False
         self._shift = 0
         self._seen = Size()
         self._painted: list[Strip] = []
         self._thumb = (0, 0)
-        self._base = Style()
         self._blank = Strip.blank(0, Style())
 
     def settled(self) -> None:
         """Called when what is visible was drawn and stands in its place."""
 
     # --- keeping the place ---
-
-    @property
-    def _page(self) -> int:
-        return max(1, self.scrollable_content_region.height)
 
     def _has_changed(self, entry: Entry, rows_before: int) -> None:
         """An entry came (with no rows before) or changed."""
@@ -94,16 +83,11 @@ class Viewport(ScrollView):
             self._asked = True
             self.call_next(self._settle)
 
-    @property
-    def _app(self) -> App[object]:
-        return self.app  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] untyped in Textual
-
-    def _look(self) -> Look:
+    def _styled(self) -> Look:
+        """The look that the blocks are drawn with."""
         if self._stack.look is None:
-            self._stack.look = look_from_theme(self._app.theme_variables, unicode=self._unicode)
-            # Every cell has the theme's colours: a terminal's own background is never seen between them.
-            self._base = self.rich_style
-            self._blank = Strip.blank(0, self._base)
+            self._stack.look = self.look
+            self._blank = Strip.blank(0, self.ground)
         return self._stack.look
 
     def _entry_at(self, line: int) -> tuple[Entry, int] | None:
@@ -148,10 +132,10 @@ class Viewport(ScrollView):
         """
         self._asked = False
         stack = self._stack
-        width = self.scrollable_content_region.width - GUTTER
+        width = self.line_width - GUTTER
         if width < 1 or not self.is_attached:
             return
-        self._look()
+        self._styled()
         self._seen = self.scrollable_content_region.size
         if stack.width != width:
             self._resize(width)
@@ -159,13 +143,16 @@ class Viewport(ScrollView):
         mark_before = self._top_of(mark)
         self._measure_changed()
         if self._policy.on:
-            self._measure_up(len(stack.entries) - 1, 2 * self._page)
-            top = max(0, stack.heights.total - self._page)
+            self._measure_up(len(stack.entries) - 1, 2 * self.page)
+            top = max(0, stack.heights.total - self.page)
         else:
             top = self._measure_around()
         # What is selected is told by lines, and these moved by what became higher above them.
         self._shift += self._top_of(mark) - mark_before
-        self._place(top)
+        total = stack.heights.total
+        self.place(top, total)
+        self._policy = self._policy.below(total - top - self.page)
+        self._repaint()
         self.settled()
 
     def _top_of(self, mark: tuple[Entry, int] | None) -> int:
@@ -183,7 +170,7 @@ class Viewport(ScrollView):
         """Draws blocks that changed out of sight too, so that the count of new lines is exact."""
         stack = self._stack
         changed, self._changed = self._changed, {}
-        last_visible = self.scroll_offset.y + self._page
+        last_visible = self.scroll_offset.y + self.page
         few = len(changed) <= MAX_MEASURED
         for entry, rows_before in changed.items():
             if stack.get(entry.block.key) is not entry:
@@ -195,7 +182,7 @@ class Viewport(ScrollView):
                 stack.estimate(index)
             if self._anchor is not None and (anchored := stack.get(self._anchor[0].block.key)) is not None:
                 # What was inserted above moves the reader's place down and is nothing new below it.
-                last_visible = stack.heights.top(stack.index(anchored)) + self._anchor[1] + self._page
+                last_visible = stack.heights.top(stack.index(anchored)) + self._anchor[1] + self.page
             if stack.heights.top(index) + stack.heights[index] > last_visible:
                 self._policy = self._policy.grew(
                     entry.count - rows_before + (0 if rows_before else entry.gap)
@@ -220,46 +207,35 @@ class Viewport(ScrollView):
         entry, line = self._anchor
         line = min(line, stack.heights[index] - 1)
         self._anchor = entry, line
-        lines = 2 * self._page + line
+        lines = 2 * self.page + line
         below = index
         while below < len(stack.entries) and lines > 0:
             self._draw(below)
             lines -= stack.heights[below]
             below += 1
-        self._measure_up(index - 1, self._page)
-        end = max(0, stack.heights.total - self._page)
+        self._measure_up(index - 1, self.page)
+        end = max(0, stack.heights.total - self.page)
         top = stack.heights.top(index) + line
         if top > end:
-            self._measure_up(index - 1, 2 * self._page)
-            end = max(0, stack.heights.total - self._page)
+            self._measure_up(index - 1, 2 * self.page)
+            end = max(0, stack.heights.total - self.page)
             top = stack.heights.top(index) + line
             if top > end:
                 top = end
                 self._anchor = self._entry_at(top)
         return top
 
-    def _place(self, top: int) -> None:
-        """Puts the line at the top of the view."""
-        total = self._stack.heights.total
-        size = Size(self.scrollable_content_region.width, total)
-        self._placing = True
-        try:
-            if self.virtual_size != size:
-                self.virtual_size = size
-            if round(self.scroll_y) != top:
-                self.scroll_y = top
-            self.scroll_target_y = top
-        finally:
-            self._placing = False
-        self._policy = self._policy.below(total - top - self._page)
-        self._repaint()
+    def set_rows(self, rows: int) -> None:
+        size = Size(self.line_width, rows)
+        if self.virtual_size != size:
+            self.virtual_size = size
 
     def watch_virtual_size(self, before: Size, size: Size) -> None:
         """Draws the cells of the scrollbar that are others now; Textual would draw, and send, all of them."""
         height = self.styles.height
-        if height is not None and height.is_auto and min(before.height, size.height) <= self._page:
+        if height is not None and height.is_auto and min(before.height, size.height) <= self.page:
             self.refresh(layout=True)  # the view is as high as its text
-        bar, page, total = self.vertical_scrollbar, self._page, max(1, size.height)
+        bar, page, total = self.vertical_scrollbar, self.page, max(1, size.height)
         bar.set_reactive(ScrollBar.window_virtual_size, size.height)
         bar.set_reactive(ScrollBar.window_size, page)
         thumb = max(1.0, page * page / total)
@@ -282,7 +258,7 @@ class Viewport(ScrollView):
 
     def _repaint(self) -> None:
         """Draws the lines that are not what they were: a word that comes changes one, and sends one."""
-        lines = [self.render_line(y) for y in range(self._page)]
+        lines = [self.render_line(y) for y in range(self.page)]
         before, self._painted = self._painted, lines
         changed = [
             y
@@ -302,31 +278,24 @@ class Viewport(ScrollView):
         first = stack.heights.top(index) + entry.gap
         after = first + entry.count
         top = self.scroll_offset.y
-        if first >= top and after <= top + self._page:
+        if first >= top and after <= top + self.page:
             self.refresh()
             return
-        if first < top or entry.count >= self._page:
+        if first < top or entry.count >= self.page:
             self._policy = self._policy.released()
             self._anchor = entry, entry.gap
         elif not self._policy.on:
-            self._anchor = self._entry_at(after - self._page)
+            self._anchor = self._entry_at(after - self.page)
         self._settle()
 
-    def on_mount(self) -> None:
-        self._app.theme_changed_signal.subscribe(self, self._theme_changed)
-
-    def _theme_changed(self, _theme: object) -> None:
+    def restyled(self) -> None:
         self._stack.look = None
         self._settle()
 
     def on_resize(self, _event: events.Resize) -> None:
         self._settle()
 
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        super().watch_scroll_y(old_value, new_value)
-        before, after = round(old_value), round(new_value)
-        if self._placing or before == after:
-            return
+    def scrolled(self, before: int, after: int) -> None:
         if self._seen != self.scrollable_content_region.size:
             # Textual moved it, to fit another size.
             self._settle()
@@ -334,11 +303,6 @@ class Viewport(ScrollView):
         self._policy = self._policy.scrolled(before, after, self.max_scroll_y)
         self._anchor = None if self._policy.on else self._entry_at(after)
         self._settle()
-
-    def scroll_to(self, *args: object, **options: object) -> None:
-        """Scrolls at once: an animation over heights that become exact on the way would miss its end."""
-        options["animate"] = False
-        super().scroll_to(*args, **options)  # pyright: ignore[reportArgumentType] passed on as they came
 
     # --- drawing ---
 
@@ -350,7 +314,7 @@ class Viewport(ScrollView):
         look = self._stack.look
         if found is None or look is None:
             if self._blank.cell_length != width:
-                self._blank = Strip.blank(width, self._base)
+                self._blank = Strip.blank(width, self.ground)
             return self._blank
         entry, number, row = found
         place = line - self._shift
@@ -358,7 +322,7 @@ class Viewport(ScrollView):
         selection = self.text_selection
         if selection is not None and (span := selection.get_span(place)) is not None:
             body = strip_of(row or []).adjust_cell_length(width - GUTTER, Style())
-            return self._line(list(self._selected(body, *span)), place, is_cursor, look, width)
+            return self._line(list(self.with_selection(body, *span)), place, is_cursor, look, width)
         # A line costs most by the strips made for it, and most lines are the same in the next frame.
         known = entry.strips.get(number)
         if known is not None and known[0] is row and known[1] == (place, is_cursor, width, look):
@@ -388,22 +352,8 @@ class Viewport(ScrollView):
         if cells < width:
             segments.append(Segment(" " * (width - cells), Style.from_meta({"offset": (at, place)})))
             cells = width
-        strip = Strip(Segment.apply_style(segments, self._base), cells)
+        strip = Strip(Segment.apply_style(segments, self.ground), cells)
         return strip if cells == width else strip.crop(0, width)
-
-    def _selected(self, strip: Strip, start: int, end: int) -> Strip:
-        text = strip.text
-        first = strip.index_to_cell_position(min(start, len(text)))
-        last = strip.cell_length if end < 0 else strip.index_to_cell_position(min(end, len(text)))
-        if last <= first:
-            return strip
-        before, chosen, after = (
-            strip.crop(0, first),
-            strip.crop(first, last),
-            strip.crop(last, strip.cell_length),
-        )
-        style = self.screen.get_component_rich_style("screen--selection")
-        return Strip.join([before, Strip(Segment.apply_style(chosen, post_style=style), last - first), after])
 
     def selection_updated(self, selection: Selection | None) -> None:
         del selection

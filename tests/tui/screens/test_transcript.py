@@ -258,7 +258,7 @@ async def test_the_focus_shows_itself_and_moves_nothing(tmp_path: Path) -> None:
         await on.pilot.press("f6")
         await on.sees("Esc back")
         assert [row[2:] for row in on.lines[:-3]] == before
-        assert any(row.startswith(on.view._look().glyphs.cursor) for row in on.lines)
+        assert any(row.startswith(on.view.look.glyphs.cursor) for row in on.lines)
         await on.pilot.press("escape")
         await on.sees_no("Esc back")
-        assert not any(row.startswith(on.view._look().glyphs.cursor) for row in on.lines)
+        assert not any(row.startswith(on.view.look.glyphs.cursor) for row in on.lines)
