@@ -65,6 +65,7 @@ export class Protocol {
     const id = this.#id(requireMember(frame, "id"), "id");
     const name = requireMember(frame, "op");
     if (typeof name !== "string") throw new Refused("op", "must be text");
+    if (utf8(name) > LIMITS.labelBytes) throw new Refused("op", `more than ${LIMITS.labelBytes} bytes`);
     const { scope, mutates } = this.operation(name);
     if (mutates) mutationId(id);
     const addressed = has(frame, "session");
@@ -72,6 +73,7 @@ export class Protocol {
     if (scope === "host" && addressed) throw new Refused("session", "an operation of the host has none");
     const session = addressed ? { session: this.#id(frame.session, "session") } : {};
     const params = this.params(name, objectAt(requireMember(frame, "params"), "params"));
+    if (name === "config.set" && addressed) ofExtensions(params.values, "params.values");
     return { v: VERSION, id, op: name, params, ...session };
   }
 
@@ -168,6 +170,13 @@ export class Protocol {
   canonicalPayload({ op, session, params }) {
     const read = this.params(op, plain(params, "params"));
     return canonical({ op, params: read, ...(session === undefined ? {} : { session }) });
+  }
+}
+
+/** With a session `config.set` has settings of extensions alone. */
+function ofExtensions(values, path) {
+  for (const name of Object.keys(values)) {
+    if (!name.startsWith("extensionConfig.")) throw new Refused(`${path}.${name}`, "is no setting of an extension");
   }
 }
 

@@ -11,6 +11,7 @@ export const LIMITS = {
   processReadBytes: 65_536,
   processWriteBytes: 16_384,
   idBytes: 128,
+  labelBytes: 1_024,
   unsentBytes: 33_554_432,
   inFlightRequests: 64,
   requestsPerSession: 100_000,

@@ -108,7 +108,7 @@ function difference(read, line) {
   }
   if (expect !== "ok") return "accepted";
   if (!isDeepStrictEqual(input, before)) return "the input was changed";
-  if (!("value" in line) || isDeepStrictEqual(value, plain(line.value))) return undefined;
+  if (!("value" in line) || isDeepStrictEqual(value, line.value)) return undefined;
   return `read as ${JSON.stringify(value)?.slice(0, 300)}`;
 }
 
