@@ -113,6 +113,15 @@ ACTIONS: Final = (
         command="clear",
     ),
     Act(
+        "agent",
+        "",
+        "/agent",
+        "Agent",
+        "choose another agent, in a new session here; this one is closed and kept",
+        "Felan",
+        command="agent",
+    ),
+    Act(
         "notices",
         "",
         "/notices",

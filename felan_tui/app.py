@@ -20,6 +20,7 @@ from textual.screen import Screen
 from textual.theme import Theme
 from textual.worker import WorkerFailed
 
+from felan_core.credentials import refusal
 from felan_tui.appearance import SYSTEM, Appearance
 from felan_tui.bars.notices import Notices, Severity
 from felan_tui.cli.garbage import resume
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from felan_core.client.host_client import HostClient
     from felan_tui.preferences import AgentKind
     from felan_tui.session.controller import OpenHost
+    from felan_tui.session.messages import AgentReady
     from felan_tui.start.card import StartCard
     from felan_tui.terminal.handover import Handover
     from felan_tui.terminal.messages import TerminalBackground, TerminalInputFailed
@@ -51,7 +53,7 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)
 PARTS: Final = (
     "felan_tui.session.controller",
     "felan_tui.session.view",
-    "felan_tui.session.clearing",
+    "felan_tui.session.replacing",
     "markdown_it",
     "pygments.lexers",
     "pygments.lexers.python",
@@ -123,6 +125,7 @@ class FelanApp(App[None], inherit_bindings=False):
         self.farewell = ""
         self._problem = ""
         self._command = ""
+        self._chosen: tuple[AgentKind, str | None] | None = None
         for theme in self._themes.values():
             self.register_theme(theme)
         self._color_programs()
@@ -256,9 +259,25 @@ class FelanApp(App[None], inherit_bindings=False):
         if wrong and isinstance(self.screen, StartScreen):
             self.screen.card.show_problem(wrong)
             return
-        self._remember(event.kind, event.command)
         settings = agent_settings(event.kind, event.command)
-        self._leave_the_start(Start(kind="agent", cwd=self._start.cwd, settings=settings))
+        # It is remembered when it has started: a command that fails at once is offered again, and not taken.
+        self._chosen = event.kind, event.command
+        if self._at_the_start:
+            self._leave_the_start(Start(kind="agent", cwd=self._start.cwd, settings=settings))
+        else:
+            self.pop_screen()
+            self._session.change_agent(settings)
+
+    def on_agent_ready(self, event: "AgentReady") -> None:
+        if self._chosen is not None and event.settings == agent_settings(*self._chosen):
+            self._remember(*self._chosen)
+            self._chosen = None
+
+    def on_agent_wanted(self) -> None:
+        from felan_tui.start.card import StartScreen
+
+        command = self._chosen[1] if self._chosen else self._remembered_command()
+        self.push_screen(StartScreen(command=command or "", over=True))
 
     def on_start_card_continue(self) -> None:
         self._leave_the_start(Start(kind="continue", cwd=self._start.cwd))
@@ -283,9 +302,19 @@ class FelanApp(App[None], inherit_bindings=False):
         if agent is None:
             return None
         if wrong := self._unstartable(agent.command):
-            self._problem, self._command = wrong, agent.command or ""
+            # A secret that an earlier version stored is not put on the screen.
+            self._problem, self._command = wrong, "" if refusal(agent.command or "") else agent.command or ""
             return None
         return Start(kind="agent", cwd=self._start.cwd, settings=agent_settings(agent.kind, agent.command))
+
+    def _remembered_command(self) -> str | None:
+        from felan_tui.preferences import PreferencesError, read_agent
+
+        try:
+            agent = read_agent(self._config)
+        except PreferencesError:
+            return None
+        return None if agent is None or refusal(agent.command or "") else agent.command
 
     def _unstartable(self, command: str | None) -> str:
         if command is None:
@@ -304,7 +333,7 @@ class FelanApp(App[None], inherit_bindings=False):
 
     # --- end ---
 
-    def on_session_screen_leaving(self) -> None:
+    def on_leaving(self) -> None:
         self.leave()
 
     def leave(self, code: int = 0, farewell: str = "") -> None:
@@ -399,9 +428,15 @@ class FelanApp(App[None], inherit_bindings=False):
     # --- keys where another screen is in front ---
 
     def action_interrupt(self) -> None:
-        """Ctrl+C on the start card quits; elsewhere it is the session's."""
+        """Ctrl+C on the start card quits, or returns to the session behind it; elsewhere it is the
+        session's.
+        """
+        from felan_tui.start.card import StartScreen
+
         if self._at_the_start:
             self.leave()
+        elif isinstance(self.screen, StartScreen):
+            self.screen.action_leave()
         else:
             self._session.action_interrupt()
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import signal
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -79,6 +80,9 @@ def run(
         code, farewell = exits.CRASH, report(error, folders.data)
     finally:
         owner.release()
+        # The interpreter restores the default handlers while it ends: a late Ctrl+C would then end it by the
+        # signal. No program that could inherit this is started any more.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
     return _say(code, farewell) if farewell else code
 
 

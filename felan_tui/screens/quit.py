@@ -66,3 +66,11 @@ class ClearScreen(EndingScreen):
     QUESTION = "Clear now?"
     OPTIONS = "[1] stay   [2] end them and clear"
     AFTER = "It is closed and kept, with its task pointer."
+
+
+class AgentScreen(ClearScreen):
+    """Before a session with another agent takes the place of this one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("c", "go", "End them and change")]
+    QUESTION = "Change the agent now?"
+    OPTIONS = "[1] stay   [2] end them and change"

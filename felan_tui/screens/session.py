@@ -14,7 +14,6 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
-from textual.message import Message
 
 from felan_tui.actions import bindings, command_of
 from felan_tui.bars import HeaderLine, PointerBar, QueueLines
@@ -24,6 +23,7 @@ from felan_tui.composer import Composer
 from felan_tui.screens import policy
 from felan_tui.screens.hints import WELCOME, Focus, Situation, host_gone, key_hints
 from felan_tui.session.app_screen import AppScreen
+from felan_tui.session.messages import AgentWanted, Leaving
 from felan_tui.session.requests import NOT_YET, SessionRequests
 from felan_tui.session.start import Start
 from felan_tui.text.widgets import Line
@@ -53,9 +53,6 @@ class SessionScreen(AppScreen):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-high")]
     AUTO_FOCUS = "ComposerArea"
-
-    class Leaving(Message):
-        """The person quits, and was asked where something would end by it."""
 
     def __init__(self, start: Start, *, data: Path, notices: Notices | None = None) -> None:
         super().__init__()
@@ -408,7 +405,7 @@ class SessionScreen(AppScreen):
 
     def _leave(self, sure: bool | None) -> None:
         if sure:
-            self.post_message(self.Leaving())
+            self.post_message(Leaving())
 
     async def action_toggle_panel(self) -> None:
         if self._view is not None:
@@ -455,9 +452,23 @@ class SessionScreen(AppScreen):
         if self._view is None:
             self.say(NOT_YET)
             return
-        from felan_tui.session.clearing import ask_first
+        from felan_tui.session.replacing import ask_first
 
         ask_first(self, self._view)
+
+    def action_agent(self) -> None:
+        """Another agent, in a new session in the place of this one."""
+        if self._view is None:
+            self.say(NOT_YET)
+        elif self.home.screen is self:
+            self.post_message(AgentWanted())
+
+    def change_agent(self, settings: dict[str, str]) -> None:
+        """An agent was chosen on the start card."""
+        if self._view is not None:
+            from felan_tui.session.replacing import ask_first
+
+            ask_first(self, self._view, settings)
 
     def action_notices(self) -> None:
         from felan_tui.screens.notices import NoticesScreen

@@ -1,6 +1,6 @@
 """SessionController: opens the connection of one session, and sends the person's requests on it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -59,9 +59,13 @@ def words(error: BaseException) -> str:
 class SessionController:
     """One attached session. Its methods raise what ``Refusal`` names; nothing typed is lost by that."""
 
-    def __init__(self, client: HostClient, replica: SessionReplica) -> None:
+    def __init__(
+        self, client: HostClient, replica: SessionReplica, settings: Mapping[str, str] | None = None
+    ) -> None:
         self.client = client
         self.replica = replica
+        self.settings = dict(settings or {})
+        """The extension settings that the session was created with; empty for one that was there before."""
 
     @property
     def state(self) -> SessionState:
@@ -215,15 +219,21 @@ async def connect(
 
 
 async def begin_anew(
-    client: HostClient, old: SessionController, on_change: Callable[[Change], None]
+    client: HostClient,
+    old: SessionController,
+    on_change: Callable[[Change], None],
+    settings: Mapping[str, str] | None = None,
 ) -> SessionController:
-    """A session that takes the place of ``old``: the same folder, the same agent; attached. ``old`` is as it
-    was. Where the new one cannot be attached it is closed again.
+    """Create a session of the folder of ``old``, attached; ``old`` does not change.
+
+    ``settings`` choose another agent; without them it has the agent of ``old``, and its task pointer begins
+    CLEARED. Where the new one cannot be attached it is closed again.
     """
-    extensions: dict[str, Any] = {"felan.clears": old.id}
+    extensions: dict[str, Any] = {"felan.clears": old.id} if settings is None else dict(settings)
     created = await client.sessions_create(op.CreateParams(cwd=old.state.header.cwd, extensions=extensions))
     try:
-        return SessionController(client, await client.attach(created.session, on_change=on_change))
+        replica = await client.attach(created.session, on_change=on_change)
+        return SessionController(client, replica, settings)
     except ProtocolError:
         with suppress(*Refusal):
             await client.close_session(created.session)
@@ -255,7 +265,8 @@ async def begin(
     """
     if start.kind != "continue":
         created = await client.sessions_create(op.CreateParams(cwd=start.cwd, extensions=start.settings))
-        return SessionController(client, await client.attach(created.session, on_change=on_change))
+        replica = await client.attach(created.session, on_change=on_change)
+        return SessionController(client, replica, start.settings)
     problems: list[str] = []
     for row in await folder_sessions(client, start.cwd):
         try:

@@ -45,6 +45,7 @@ from felan_tui.session.app_screen import AppScreen
 from felan_tui.session.column import SessionColumn
 from felan_tui.session.controller import NAME, Refusal, SessionController, words
 from felan_tui.session.documents import drawn_document
+from felan_tui.session.messages import AgentReady
 from felan_tui.session.presenter import TranscriptPresenter
 from felan_tui.session.shown import tool_process
 from felan_tui.session.transcript import SessionTranscript
@@ -90,6 +91,7 @@ class SessionView:
         self._side_closed = False
         self._unseen = ""
         self._welcomes = True
+        self._agent_is_ready = False
         self._known_waiting: set[str] = set()
         self._ticking: Timer | None = None
         self._gone = False
@@ -119,6 +121,7 @@ class SessionView:
     def all(self) -> None:
         """Show everything anew: after attaching, and after a fresh snapshot."""
         self._presenter.all()
+        self._announce_agent()
         self.pointer.take(self.link.state.presentation.get(POINTER))
         self._greet()
         self._touch(_ALL)
@@ -130,6 +133,8 @@ class SessionView:
         match change.event:
             case None:
                 return
+            case SessionUpdated():
+                self._announce_agent()
             case PresentationUpdated() as event:
                 self.pointer.take(event.element)
             case InteractionUpdated() as event:
@@ -141,6 +146,12 @@ class SessionView:
             case _:
                 pass
         self._touch(frozenset(_TOUCHES.get(type(change.event), ())))
+
+    def _announce_agent(self) -> None:
+        """Post that the agent works, once."""
+        if not self._agent_is_ready and self.link.state.header.agent.state == "ready":
+            self._agent_is_ready = True
+            self._screen.post_message(AgentReady(self.link.settings))
 
     def lost(self, reason: str) -> None:
         """The host is gone: what is shown stays, and nothing that needs the host is promised."""

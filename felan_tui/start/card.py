@@ -31,6 +31,9 @@ ASKS = (
     "Felan shows what an agent asks. Some agents act without asking, by their mode; the header then says so."
 )
 
+FIRST = "Which agent shall work here? Nothing runs before you press a key."
+OVER = "Which agent shall work here? It gets a new session; this one is closed and kept. Esc returns to it."
+
 Offer = Literal["rehearsal", "acp", "continue"]
 
 
@@ -123,9 +126,11 @@ class StartCard(Vertical, can_focus=True):
         last: LastSession | None = None,
         command: str = "",
         problem: str = "",
+        over: bool = False,
         id: str | None = None,
     ) -> None:
         super().__init__(id=id)
+        self._over = over
         self._offers: list[OfferLine] = [
             OfferLine("rehearsal", "1", "Rehearsal", "built in and scripted: no network, no key, real files"),
             OfferLine("acp", "2", "An agent command", "any agent that speaks ACP on its standard streams"),
@@ -141,7 +146,7 @@ class StartCard(Vertical, can_focus=True):
 
     def compose(self) -> ComposeResult:
         self._field = SafeInput(self._command, placeholder="opencode acp", compact=True)
-        yield Line("Which agent shall work here? Nothing runs before you press a key.", classes="start--lead")
+        yield Line(OVER if self._over else FIRST, classes="start--lead")
         yield Line(ASKS, classes="start--note")
         yield self._problem
         for offer in self._offers:
@@ -224,7 +229,7 @@ class StartCard(Vertical, can_focus=True):
 class StartScreen(Screen[None]):
     """The start card alone, in the middle; it scrolls where the terminal is small.
 
-    `now` is the time in milliseconds since the epoch.
+    `now` is the time in milliseconds since the epoch. `over`: a session is behind it, to which Esc returns.
     """
 
     DEFAULT_CSS = """
@@ -232,6 +237,7 @@ class StartScreen(Screen[None]):
     StartScreen > VerticalScroll { height: auto; max-height: 100%; width: 100%; align: center middle; }
     """
     AUTO_FOCUS = "StartCard"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
 
     def __init__(
         self,
@@ -240,14 +246,21 @@ class StartScreen(Screen[None]):
         command: str = "",
         problem: str = "",
         now: Callable[[], int] = _now_ms,
+        over: bool = False,
     ) -> None:
         super().__init__()
         self._now = now
-        self.card = StartCard(last=last, command=command, problem=problem)
+        self.over = over
+        self.card = StartCard(last=last, command=command, problem=problem, over=over)
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(can_focus=False):
             yield self.card
+
+    def action_leave(self) -> None:
+        """Return to the session behind; without one the card stays."""
+        if self.over:
+            self.dismiss(None)
 
     def offer_last(self, title: str, updated_at: int) -> None:
         """Offer to continue a session: its name, and when it last changed (milliseconds since the epoch)."""

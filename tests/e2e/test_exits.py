@@ -2,6 +2,7 @@ import os
 import signal
 import stat
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,17 @@ def test_the_app_ends_in_order_when_the_launcher_is_killed(tmp_path: Path) -> No
         shell.ended(WAIT)
         shell.assert_whole()
         assert not list(shell.data.glob("*-wal")), "the database was not closed"
+
+
+def test_ctrl_c_held_down_ends_with_0_whatever_moment_the_last_one_meets(tmp_path: Path) -> None:
+    with Felan(tmp_path) as felan:
+        felan.see("later.")
+        while felan.poll() is None:
+            with suppress(OSError):
+                felan.press("ctrl+c")
+            felan.pump(0.004)
+        assert felan.ended(WAIT) == exits.OK
+        felan.assert_whole()
 
 
 def test_ctrl_d_and_ctrl_c_leave_the_start_card_too(tmp_path: Path) -> None:
