@@ -5,10 +5,11 @@ through ``Backend``. Everything it does is awaited: the session answers when the
 so a backend that runs ahead is held back by itself.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from felan_core.processes.piped import PipedProcess
 from felan_core.protocol.base import UNSET, Json, JsonObject, Maybe
 from felan_core.protocol.elements import Element
 from felan_core.protocol.entries import (
@@ -196,6 +197,13 @@ class Session(Protocol):
 
     async def remember(self, memory: JsonObject) -> None:
         """Keep what ``Backend.start`` needs to find the agent's own session again. Never a secret."""
+        ...
+
+    async def spawn(self, argv: Sequence[str], environ: Mapping[str, str], *, title: str) -> PipedProcess:
+        """Run the agent's own program in the session's folder, on pipes. It is on record before it runs on,
+        so that a later host ends it. ``title``: what a person calls what it leaves running. Raises
+        ``ProcessError``.
+        """
         ...
 
     async def start_process(self, command: str, *, title: str | None = None) -> str:

@@ -3,7 +3,7 @@ actor.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -29,6 +29,7 @@ from felan_core.host.streams import Streams
 from felan_core.host.turns import OpenTools
 from felan_core.pointer.errors import PointerError
 from felan_core.processes.errors import ProcessError
+from felan_core.processes.piped import PipedProcess
 from felan_core.protocol.base import LIMITS, UNSET, JsonObject, Maybe, or_default
 from felan_core.protocol.elements import Element, StatusElement
 from felan_core.protocol.entries import MessageOutcome, StreamKind, ToolDetails, ToolDiff, ToolEntry, ToolText
@@ -345,6 +346,12 @@ class BackendSession:
         await self._do(job)
 
     # --- processes and the pointer ---
+
+    async def spawn(self, argv: Sequence[str], environ: Mapping[str, str], *, title: str) -> PipedProcess:
+        services = self._actor.services
+        return await services.processes.spawn(
+            argv, id=services.new_id(), owner=self.id, title=title, cwd=self.cwd, environ=environ
+        )
 
     async def start_process(self, command: str, *, title: str | None = None) -> str:
         try:

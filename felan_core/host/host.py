@@ -73,6 +73,8 @@ class Host:
 
     async def start(self) -> None:
         """Put in order what an earlier host left in the middle, then take requests."""
+        # Agents first: one that goes on with its turn must not do so beside the one that is started next.
+        await self._services.processes.recover()
         for session in await self._services.store.open_sessions():
             try:
                 await self._live(session)

@@ -35,6 +35,7 @@ def process_row(record: ProcessRecord) -> ProcessRow:
         exit_code=UNSET if record.exit_code is None else record.exit_code,
         signal=UNSET if record.signal is None else record.signal,
         stopped=True if record.stopped and record.state in ("exited", "signalled") else UNSET,
+        leftovers=record.leftovers or UNSET,
     )
 
 
@@ -74,7 +75,7 @@ def checked_folder(folder: str, name: str) -> str:
 
 
 class SessionProcesses:
-    """The processes of one session. ``on_end`` is told inside a job when one has ended."""
+    """The processes of one session. ``on_end`` is called inside a job when one has ended."""
 
     def __init__(self, actor: SessionActor, on_end: Callable[[ProcessRow], None]) -> None:
         self._actor = actor
@@ -91,30 +92,33 @@ class SessionProcesses:
         pty: tuple[int, int] | None = None,
         beside: Callable[[ProcessRow], list[KnownEvent]] = lambda row: [],
     ) -> ProcessRow:
-        """Start a process. ``beside``: what is told together with it. Inside a job. Raises ``ProcessError``.
+        """Start a process. ``beside``: what is published together with it. Inside a job. Raises
+        ``ProcessError``.
 
-        A process whose row cannot be stored is ended again: nobody would know of it.
+        It runs on when its row is on disk; one whose row cannot be stored never runs.
         """
         actor = self._actor
-        record = await self._table.start(
-            id=actor.services.new_id(),
-            owner=actor.id,
-            command=command,
-            cwd=cwd or actor.cwd,
-            pty=pty,
-            title=title,
-        )
-        row = process_row(record)
-        self._ends[row.id] = asyncio.get_running_loop().create_future()
-        try:
+        id = actor.services.new_id()
+
+        async def store(record: ProcessRecord) -> None:
+            row = process_row(record)
             await actor.commit(ProcessUpdated(process=row), *beside(row))
+
+        self._ends[id] = asyncio.get_running_loop().create_future()
+        try:
+            record = await self._table.start(
+                id=id,
+                owner=actor.id,
+                command=command,
+                cwd=cwd or actor.cwd,
+                pty=pty,
+                title=title,
+                stored=store,
+            )
         except BaseException:
-            del self._ends[row.id]
-            await self._table.stop(row.id, "kill")
+            del self._ends[id]
             raise
-        # It may have ended while its start was being stored.
-        await self.changed(self._table.get(row.id))
-        return row
+        return process_row(record)
 
     async def changed(self, record: ProcessRecord) -> None:
         """The table saw a change. Inside a job."""
@@ -125,7 +129,8 @@ class SessionProcesses:
             return
         row = process_row(record)
         known = self._actor.state.processes.get(row.id)
-        if known is not None and known != row:
+        # What an agent left running is a process of the session from the moment in which it is seen.
+        if known != row and (known is not None or row.leftovers):
             await self._actor.commit(ProcessUpdated(process=row))
         end = self._ends.get(row.id)
         if end is not None and row.state != "running" and record.output_ended:

@@ -221,7 +221,9 @@ class LiveSession:
             raise
 
     def _running(self) -> list[ProcessRow]:
-        return [row for row in self.actor.state.processes.values() if row.state == "running"]
+        """Those that run, and those that ended and left something running."""
+        rows = self.actor.state.processes.values()
+        return [row for row in rows if row.state == "running" or or_default(row.leftovers, 0)]
 
     async def _stop_processes(self, running: list[str]) -> None:
         """Stop them and wait until their ends are in the session. Outside jobs. Never raises."""

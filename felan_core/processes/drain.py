@@ -11,7 +11,7 @@ PIPE_BYTES = 256 * 1024
 
 
 class Drain:
-    """Hands every piece to `sink`, then calls `ended` once.
+    """Hands every piece to `sink`, then calls `ended` once. `pause` stops it until `resume`.
 
     One piece of at most 64 KiB a turn of the loop: a child that never stops talking leaves room for everybody
     else. After the child's exit a background process may still hold the other end. `expire` gives it a grace;
@@ -25,6 +25,7 @@ class Drain:
         self._sink = sink
         self._ended = ended
         self._recording = True
+        self._paused = False
         self._timer: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(fd, self._readable)
@@ -38,6 +39,19 @@ class Drain:
     def open(self) -> bool:
         """Whether somebody may hold the other end."""
         return self._fd is not None
+
+    def pause(self) -> None:
+        """Read nothing: what was read is not stored yet, and the child waits when its pipe is full."""
+        if self._fd is not None and not self._paused:
+            self._paused = True
+            self._loop.remove_reader(self._fd)
+
+    def resume(self) -> None:
+        """Read on."""
+        if self._paused:
+            self._paused = False
+            if self._fd is not None:
+                self._loop.add_reader(self._fd, self._readable)
 
     def expire(self, seconds: float) -> None:
         """The child is gone: end the record after that time, if the pipe does not end before."""

@@ -1,4 +1,4 @@
-"""Which process a spool belongs to, kept beside it, so that a later host finds one that lived on."""
+"""Which process a folder belongs to, kept in it before the process runs on, so that a later host finds it."""
 
 import json
 import os
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from felan_core.processes import kernel
-from felan_core.processes.group import ProcessGroup
+from felan_core.processes.tree import ProcessTree
 
 NAME = "identity.json"
 VERSION = 1
@@ -29,8 +29,8 @@ def save(folder: Path, pid: int, marker: str) -> None:
     fresh.replace(folder / NAME)
 
 
-def load(folder: Path) -> ProcessGroup | None:
-    """The group that the file names, still to be proved by a survey; None without a file that makes sense."""
+def load(folder: Path) -> ProcessTree | None:
+    """The tree that the file names, still to be proved by a survey; None without a file that makes sense."""
     try:
         raw: object = json.loads((folder / NAME).read_bytes())
     except (OSError, ValueError):
@@ -43,4 +43,4 @@ def load(folder: Path) -> ProcessGroup | None:
         return None
     if type(pid) is not int or pid <= 1 or "=" not in marker:
         return None
-    return ProcessGroup(pid, marker, [(pid, started)])
+    return ProcessTree(pid, marker, [(pid, started)])

@@ -16,7 +16,8 @@ class ProcessRecord:
     output that can still be read. `exit_code` belongs to `exited`, `signal` (`"SIGTERM"`) to `signalled`. A
     `lost` process is one of an earlier host: how it ended, or whether it did, is not known; `ended_at` is set
     once it is known to be gone. `stopped`: `stop` or `close` sent it TERM or KILL. `output_ended` says that
-    nothing will be added to the output any more.
+    nothing will be added to the output any more. `leftovers`: how many processes run that it left behind; of
+    a `spawn`ed process the record is about these alone, so `running` means that some of them run.
     """
 
     id: str
@@ -35,6 +36,7 @@ class ProcessRecord:
     end: int = 0
     output_ended: bool = False
     stopped: bool = False
+    leftovers: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,8 @@
-"""Starts one child in a session of its own, on a pipe or a pty; says plainly why it did not."""
+"""Starts one child in a session of its own, on pipes or a pty, behind a gate; says plainly why it did not.
+
+The gate is the child's first program: a shell that waits for a line on its standard input and then becomes
+the program. So the child is on record before it runs on, and one whose host dies first never runs.
+"""
 
 import contextlib
 import errno
@@ -16,22 +20,30 @@ from felan_core.processes.drain import PIPE_BYTES
 from felan_core.processes.errors import CommandNotFound, FolderMissing, NotPermitted, SpawnFailed
 
 POSIX_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish"})
+NOT_RELEASED = 125
+"""The exit code of a child whose gate never opened."""
+# `read` takes its line byte by byte, so what follows it on that input is the program's.
+GATE = f"read _ || exit {NOT_RELEASED}; "
+WITH_INPUT = GATE + 'exec "$@"'
+WITHOUT_INPUT = GATE + 'exec "$@" </dev/null'
 # Opening the terminal makes it the controlling one of the session that the shell leads, so that Ctrl+C, job
 # control and /dev/tty work. Python could do that between fork and exec alone, which is not safe in a program
 # with threads.
-TAKE_TERMINAL = ': <"$1"; shift; exec "$@"'
+ON_TERMINAL = GATE + 'exec <"$1" >"$1" 2>&1; shift; exec "$@"'
 
 
 @dataclass(frozen=True, slots=True)
 class Spawned:
-    """A running child and our end of its output.
+    """A child behind its gate and our ends: `gate` is its standard input, `errors` a second output.
 
     `handle` must be kept and given its return code at the end.
     """
 
     pid: int
-    fd: int
     handle: subprocess.Popen[bytes]
+    gate: int
+    output: int
+    errors: int | None = None
 
 
 def shell_of(environ: Mapping[str, str]) -> str:
@@ -43,19 +55,30 @@ def shell_of(environ: Mapping[str, str]) -> str:
 
 
 def spawn(
-    argv: Sequence[str], *, cwd: str, environ: Mapping[str, str], pty: tuple[int, int] | None = None
+    argv: Sequence[str],
+    *,
+    cwd: str,
+    environ: Mapping[str, str],
+    pty: tuple[int, int] | None = None,
+    piped: bool = False,
 ) -> Spawned:
-    """Start it. `pty` is (columns, rows). Raises CommandNotFound, FolderMissing, NotPermitted or SpawnFailed.
+    """Start it behind its gate: one output and no input, or a pty of (columns, rows), or `piped`: input,
+    output and errors apart.
 
-    Takes a millisecond or two and stays on the caller's thread: fork and exec hold Python's lock anyway, and
-    so no cancelled task can leave a child behind that nobody knows.
+    Raises CommandNotFound, FolderMissing, NotPermitted or SpawnFailed. Takes a millisecond or two and stays
+    on the caller's thread: fork and exec hold Python's lock anyway, and so no cancelled task can leave behind
+    a child that nobody knows.
     """
     if not argv or not argv[0]:
         raise CommandNotFound("There is no command to run.")
     if not os.path.isabs(cwd):
         raise FolderMissing(f"The working folder must be an absolute path: {cwd!r}.")
     try:
-        return _on_pty(argv, cwd, environ, pty) if pty else _on_pipe(argv, cwd, environ)
+        # The gate would report a missing program as output and exit code 127.
+        _find(argv[0], cwd, environ)
+        if pty is not None:
+            return _on_pty(argv, cwd, environ, pty)
+        return _piped(argv, cwd, environ) if piped else _on_pipe(argv, cwd, environ)
     except OSError as error:
         raise _explained(error, argv[0], cwd) from error
     except ValueError as error:
@@ -64,54 +87,85 @@ def spawn(
 
 
 def _on_pipe(argv: Sequence[str], cwd: str, environ: Mapping[str, str]) -> Spawned:
-    ours, theirs = os.pipe()
-    try:
-        if sys.platform == "linux":
-            # Fewer turns for a chatty child. The kernel refuses when this user has too many large pipes.
-            with contextlib.suppress(OSError):
-                fcntl.fcntl(ours, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
-        handle = subprocess.Popen(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=theirs,
-            stderr=theirs,
-            cwd=cwd,
-            env=environ,
-            start_new_session=True,
-        )
-    except BaseException:
-        os.close(ours)
-        raise
-    finally:
-        os.close(theirs)
-    return Spawned(handle.pid, ours, handle)
+    with _Pipes() as pipes:
+        gate, ours = pipes.to_child(), pipes.from_child()
+        handle = _popen(WITHOUT_INPUT, argv, cwd, environ, gate.theirs, ours.theirs, ours.theirs)
+        return Spawned(handle.pid, handle, pipes.keep(gate), pipes.keep(ours))
+
+
+def _piped(argv: Sequence[str], cwd: str, environ: Mapping[str, str]) -> Spawned:
+    with _Pipes() as pipes:
+        gate, output, errors = pipes.to_child(), pipes.from_child(), pipes.from_child()
+        handle = _popen(WITH_INPUT, argv, cwd, environ, gate.theirs, output.theirs, errors.theirs)
+        return Spawned(handle.pid, handle, pipes.keep(gate), pipes.keep(output), pipes.keep(errors))
 
 
 def _on_pty(argv: Sequence[str], cwd: str, environ: Mapping[str, str], size: tuple[int, int]) -> Spawned:
-    # The shell below would report a missing program as output and exit code 127.
-    _find(argv[0], cwd, environ)
     columns, rows = size
-    ours, theirs = os.openpty()
-    try:
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        handle = subprocess.Popen(
-            ["/bin/sh", "-c", TAKE_TERMINAL, "sh", os.ttyname(theirs), *argv],
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            cwd=cwd,
-            env=environ,
-            start_new_session=True,
-        )
-    except struct.error as error:
-        os.close(ours)
-        raise SpawnFailed(f"No terminal is {columns} columns by {rows} rows.") from error
-    except BaseException:
-        os.close(ours)
-        raise
-    finally:
-        os.close(theirs)
-    return Spawned(handle.pid, ours, handle)
+    with _Pipes() as pipes:
+        gate, terminal = pipes.to_child(), pipes.add(*os.openpty())
+        try:
+            fcntl.ioctl(terminal.theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        except struct.error as error:
+            raise SpawnFailed(f"No terminal is {columns} columns by {rows} rows.") from error
+        words = [os.ttyname(terminal.theirs), *argv]
+        handle = _popen(ON_TERMINAL, words, cwd, environ, gate.theirs, terminal.theirs, terminal.theirs)
+        return Spawned(handle.pid, handle, pipes.keep(gate), pipes.keep(terminal))
+
+
+def _popen(
+    gate: str, words: Sequence[str], cwd: str, environ: Mapping[str, str], *standard: int
+) -> subprocess.Popen[bytes]:
+    stdin, stdout, stderr = standard
+    return subprocess.Popen(
+        ["/bin/sh", "-c", gate, "sh", *words],
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        cwd=cwd,
+        env=environ,
+        start_new_session=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    ours: int
+    theirs: int
+
+
+class _Pipes:
+    """Pairs of descriptors: the child's ends are closed at the end, and ours that are not kept."""
+
+    def __init__(self) -> None:
+        self._open: list[int] = []
+
+    def to_child(self) -> _Ends:
+        theirs, ours = os.pipe()
+        return self.add(ours, theirs)
+
+    def from_child(self) -> _Ends:
+        ends = self.add(*os.pipe())
+        if sys.platform == "linux":
+            # Fewer turns for a chatty child. The kernel refuses when this user has too many large pipes.
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(ends.ours, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        return ends
+
+    def add(self, ours: int, theirs: int) -> _Ends:
+        self._open += [ours, theirs]
+        return _Ends(ours, theirs)
+
+    def keep(self, ends: _Ends) -> int:
+        self._open.remove(ends.ours)
+        return ends.ours
+
+    def __enter__(self) -> "_Pipes":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for fd in self._open:
+            os.close(fd)
 
 
 def _find(program: str, cwd: str, environ: Mapping[str, str]) -> None:

@@ -28,9 +28,9 @@ class FileOps:
 class Spool:
     """Bytes `start` to `end` of an output, in files named after the offset of their first byte.
 
-    `append` is called by one thread; `read` may run in another at the same time. A disk that is full never
-    stops the process that writes: older segments give way first, then output is left out, and a line in the
-    output says how much as soon as there is room again.
+    `append`, `seal` and `drop_output` are called by one thread; `read` may run in another at the same time. A
+    disk that is full never stops the process that writes: older segments give way first, then output is left
+    out, and a line in the output says how much as soon as there is room again.
     """
 
     def __init__(
@@ -98,6 +98,10 @@ class Spool:
         return cls(folder, segments, end, segment=SEGMENT_BYTES, retain=RETAIN_BYTES, files=FileOps())
 
     @property
+    def folder(self) -> Path:
+        return self._folder
+
+    @property
     def start(self) -> int:
         segments = self._segments
         return segments[0] if segments else self._end
@@ -136,6 +140,13 @@ class Spool:
             except _GoneError as gone:
                 # The writer dropped it while we looked, or somebody else took it away.
                 at = gone.until
+
+    def drop_output(self) -> None:
+        """Delete the output of a process that has ended; all of it counts as dropped."""
+        segments, self._segments = self._segments, []
+        for segment in segments:
+            with contextlib.suppress(OSError):
+                os.unlink(self._path(segment))
 
     def remove(self) -> None:
         """Delete the folder with all that is in it."""

@@ -5,12 +5,17 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
-from felan_core.processes import identity
-from felan_core.processes.child import KILL_SECONDS, MARKER_VARIABLE, SESSION_VARIABLE, SIGNALS, ChildProcess
+from felan_core.processes import identity, kernel
+from felan_core.processes.budget import SPOOLS_BYTES, drop, over_budget
+from felan_core.processes.child import ID_VARIABLE, MARKER_VARIABLE, SESSION_VARIABLE, ChildProcess
+from felan_core.processes.entry import Entry
 from felan_core.processes.errors import (
     DuplicateProcess,
     InvalidRead,
@@ -20,24 +25,34 @@ from felan_core.processes.errors import (
     TableClosed,
     UnknownProcess,
 )
-from felan_core.processes.group import ProcessGroup
+from felan_core.processes.kernel import Member
+from felan_core.processes.piped import PipedProcess
 from felan_core.processes.records import ProcessRecord, ReadResult, StopSignal
 from felan_core.processes.spawn import shell_of
 from felan_core.processes.spool import Spool
+from felan_core.processes.tree import SIGNALS, ProcessTree
 from felan_core.protocol.base import LIMITS
 
 READ_BYTES = LIMITS.process_read_bytes
-GROWTH_MS = 250
 # A terminal that the panel can draw, whatever the one is in which the host was started.
 PTY_TERM = "xterm-256color"
+PIPED: Final = "a-"
+"""How the folder of a spawned process begins."""
+NOBODY: Final = -1
+"""The leader of a tree whose leader is not known."""
+LOOK_SECONDS = 2.0
+EARLIER_GRACE_SECONDS = 0.5
+WRITE_SECONDS = 5.0
+"""How long the end of a host waits for a disk that takes no output."""
+BUDGET_STARTS = 32
 
 
 class ProcessTable:
     """The processes of one host. `root` is a private folder; `clock` gives milliseconds since the epoch.
 
-    `on_change` gets the record when a process exits, when its output ends, and at most every 250 ms while its
-    output grows (never when `growth_ms` is 0). It is called from the loop, must not block, and is not called
-    by `start`.
+    `on_change` gets the record when a process exits, when its output ends, and when what it left running
+    changes; growing output is no change. It is called from the loop, must not block, and is not called by
+    `start`. Spools are written by a thread of the table's own.
     """
 
     def __init__(
@@ -46,15 +61,21 @@ class ProcessTable:
         *,
         clock: Callable[[], int],
         on_change: Callable[[ProcessRecord], None],
-        growth_ms: int = GROWTH_MS,
         environ: Mapping[str, str] | None = None,
+        look_seconds: float = LOOK_SECONDS,
+        spools_bytes: int = SPOOLS_BYTES,
     ) -> None:
         self._root = root
         self._clock = clock
         self._on_change = on_change
-        self._growth = growth_ms / 1000
         self._environ = environ
-        self._entries: dict[str, _Entry] = {}
+        self._look_seconds = look_seconds
+        self._spools_bytes = spools_bytes
+        self._entries: dict[str, Entry] = {}
+        self._running_on: dict[str, list[Member]] = {}
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="felan-spools")
+        self._watching: asyncio.Task[None] | None = None
+        self._begun = 0
         self._closed = False
 
     async def start(
@@ -68,20 +89,19 @@ class ProcessTable:
         env: Mapping[str, str] | None = None,
         pty: tuple[int, int] | None = None,
         title: str | None = None,
+        stored: Callable[[ProcessRecord], Awaitable[None]] | None = None,
     ) -> ProcessRecord:
         """Run `argv`, or else `command` through the user's shell, in our environment with `env` on top.
 
-        `pty` is (columns, rows). The child finds `owner` in FELAN_SESSION_ID. Raises DuplicateProcess,
+        `pty` is (columns, rows). The child finds `owner` in FELAN_SESSION_ID. It runs on when `stored` has
+        returned, which puts the record on disk; when that raises it never ran. Raises DuplicateProcess,
         TableClosed, SpoolUnavailable, or SpawnFailed in one of its kinds; then nothing is left behind.
         """
-        if self._closed:
-            raise TableClosed("The host is going down and starts no more processes.")
-        if id in self._entries:
-            raise DuplicateProcess("There is already a process of this id.")
+        self._check_new(id)
         base = os.environ if self._environ is None else self._environ
-        environ = {**base, SESSION_VARIABLE: owner, **({"TERM": PTY_TERM} if pty else {}), **(env or {})}
+        environ = {**base, **self._names(id, owner), **({"TERM": PTY_TERM} if pty else {}), **(env or {})}
         folder = self._folder(id)
-        spool = Spool.create(folder)
+        spool = await asyncio.to_thread(Spool.create, folder)
         record = ProcessRecord(
             id=id,
             owner=owner,
@@ -92,25 +112,104 @@ class ProcessTable:
             started_at=self._clock(),
             pty=pty is not None,
         )
-        entry = _Entry(record, spool)
         try:
+            self._check_new(id)
+            entry = self._add(record, spool)
             entry.child = ChildProcess.start(
                 argv if argv is not None else [shell_of(environ), "-c", command],
                 cwd=cwd,
                 environ=environ,
-                marker=id,
+                marker=str(folder),
                 pty=pty,
-                on_output=lambda data: self._grown(entry, data),
+                on_output=entry.add,
                 on_change=lambda: self._changed(entry),
             )
         except BaseException:
+            self._entries.pop(id, None)
             spool.remove()
             raise
-        self._entries[id] = entry
-        # Without that file (a full disk) the process runs as well; only a later host could not stop it.
-        with entry.child.hold(), contextlib.suppress(OSError):
-            await asyncio.to_thread(identity.save, folder, entry.child.pid, f"{MARKER_VARIABLE}={id}")
+        await self._release(entry, folder, stored)
+        self._begun += 1
+        self._keep_budget()
         return entry.now()
+
+    async def spawn(
+        self, argv: Sequence[str], *, id: str, owner: str, title: str, cwd: str, environ: Mapping[str, str]
+    ) -> PipedProcess:
+        """Run `argv` with `environ` on pipes; which process it is, is on disk before it runs on.
+
+        It is in no list until it leaves something running in a session of its own: then its record, called
+        `title`, is about that. A later host ends it (`recover`). Raises as `start`.
+        """
+        self._check_new(id)
+        folder = self._root / f"{PIPED}{hashlib.sha256(id.encode()).hexdigest()}"
+        spool = await asyncio.to_thread(Spool.create, folder)
+        record = ProcessRecord(
+            id=id,
+            owner=owner,
+            title=title,
+            command=" ".join(argv),
+            cwd=cwd,
+            state="running",
+            started_at=self._clock(),
+        )
+        try:
+            self._check_new(id)
+            entry = self._add(record, spool)
+            piped = PipedProcess(
+                lambda on_errors, on_change: ChildProcess.start(
+                    argv,
+                    cwd=cwd,
+                    environ={**environ, **self._names(id, owner)},
+                    marker=str(folder),
+                    piped=True,
+                    on_output=on_errors,
+                    on_change=on_change,
+                )
+            )
+        except BaseException:
+            self._entries.pop(id, None)
+            spool.remove()
+            raise
+        entry.child, entry.piped = piped.child, piped
+        await self._release(entry, folder, lambda _: piped.connect())
+        self._watch()
+        return piped
+
+    def _check_new(self, id: str) -> None:
+        if self._closed:
+            raise TableClosed("The host is going down and starts no more processes.")
+        if id in self._entries:
+            raise DuplicateProcess("There is already a process of this id.")
+
+    @staticmethod
+    def _names(id: str, owner: str) -> Mapping[str, str]:
+        return {SESSION_VARIABLE: owner, ID_VARIABLE: id}
+
+    def _add(self, record: ProcessRecord, spool: Spool) -> Entry:
+        entry = Entry(record, spool, self._writer, lambda: self._changed(entry))
+        self._entries[record.id] = entry
+        return entry
+
+    async def _release(
+        self, entry: Entry, folder: Path, stored: Callable[[ProcessRecord], Awaitable[None]] | None
+    ) -> None:
+        """Put on disk which process it is, and open its gate."""
+        child = entry.child
+        assert child is not None
+        try:
+            # Without that file (a full disk) a later host knows the process by its environment alone.
+            with child.hold(), contextlib.suppress(OSError):
+                await asyncio.to_thread(identity.save, folder, child.pid, f"{MARKER_VARIABLE}={folder}")
+            if stored is not None:
+                await stored(entry.now())
+        except BaseException:
+            self._entries.pop(entry.record.id, None)
+            await child.stop("kill")
+            await child.aclose()
+            await asyncio.to_thread(entry.spool.remove)
+            raise
+        child.release()
 
     def get(self, id: str) -> ProcessRecord:
         """The record as of now. UnknownProcess."""
@@ -118,7 +217,11 @@ class ProcessTable:
 
     def list(self, owner: str | None = None) -> "list[ProcessRecord]":
         """All of them, or those of one owner, in the order in which they were started or restored."""
-        return [entry.now() for entry in self._entries.values() if owner in (None, entry.record.owner)]
+        return [
+            entry.now()
+            for entry in self._entries.values()
+            if entry.shown and owner in (None, entry.record.owner)
+        ]
 
     async def read(self, id: str, offset: int, limit: int = READ_BYTES, wait_ms: int = 0) -> ReadResult:
         """At most `limit` bytes from `offset`; waits up to `wait_ms` for some, or the end, if none are yet.
@@ -140,25 +243,50 @@ class ProcessTable:
         return ReadResult(data, at, after, min(spool.start, at), end, entry.over and after == end)
 
     async def stop(self, id: str, signal: StopSignal = "term", grace_ms: int = 2000) -> ProcessRecord:
-        """Stop a process with its whole group, and tell what became of it, from the kernel.
+        """Stop a process with all that it started, and tell what became of it, from the kernel.
 
         `term` kills after the grace what is left, `kill` at once; `int` interrupts and leaves it at that. An
         ended process is answered as it is, after what it left in the background was stopped the same way. A
         lost one is stopped if it is proved to be the one of the earlier host; it stays `lost`, with
-        `ended_at` once it is gone.
+        `ended_at` once it is gone. Of a `spawn`ed one that runs, what it left is stopped, and not itself.
         """
         entry = self._entry(id)
         if signal not in SIGNALS:
             raise InvalidSignal(f"A process is stopped with int, term or kill, not with {signal!r}.")
-        if entry.child is not None:
-            if signal != "int":
-                entry.mark_stopped()
+        if signal != "int":
+            entry.mark_stopped()
+        if entry.piped is not None and entry.piped.running:
+            await entry.piped.child.tree.end_left(0 if signal == "kill" else grace_ms / 1000)
+            await self._look_at(entry)
+        elif entry.child is not None:
+            left = entry.child.left
             await entry.child.stop(signal, grace_ms / 1000)
+            if entry.piped is not None:
+                await self._look_at(entry)
+            elif left and not entry.child.left:
+                self._report(entry)
         else:
-            left = await self._left_of(entry)
-            if left is None or await _stop_survivor(left, signal, grace_ms / 1000):
+            tree = await self._survivor_of(entry)
+            if tree is None or await tree.stop(signal, grace_ms / 1000):
                 self._bury(entry)
         return entry.now()
+
+    async def recover(self) -> None:
+        """Put in order what a dead host left, once, before its processes are restored.
+
+        What `spawn` started is ended: TERM, and KILL after half a second. Of the others it is found out which
+        ones run on. Raises nothing.
+        """
+        with contextlib.suppress(OSError):
+            folders = await asyncio.to_thread(lambda: sorted(self._root.glob(f"{PIPED}*")))
+            await asyncio.gather(*(self._end_earlier(folder) for folder in folders))
+        if await asyncio.to_thread(self._root.is_dir):
+            self._running_on = await asyncio.to_thread(kernel.carriers, MARKER_VARIABLE)
+
+    async def _end_earlier(self, folder: Path) -> None:
+        tree = await asyncio.to_thread(identity.load, folder)
+        if tree is None or await tree.stop("term", EARLIER_GRACE_SECONDS):
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     def restore(self, record: ProcessRecord) -> ProcessRecord:
         """Take in a process of an earlier host from its saved row, for reading; running becomes lost."""
@@ -167,20 +295,22 @@ class ProcessTable:
         if record.state == "running":
             record = replace(record, state="lost")
         spool = Spool.open(self._folder(record.id), record.end)
-        entry = _Entry(replace(record, output_ended=True), spool)
-        self._entries[record.id] = entry
+        entry = self._add(replace(record, output_ended=True), spool)
+        entry.left = self._running_on.get(str(spool.folder), [])
+        if entry.left:
+            self._watch()
         return entry.now()
 
     async def adopt_lost(self, id: str) -> bool:
-        """Whether a lost process, or a process of its group, lives on; it can then be stopped.
+        """Whether a lost process, or a process of its tree, lives on; it can then be stopped.
 
-        Proved by the kernel's start time of the process, or by the marker in the environment of a member of
-        its session. If it is gone, `ended_at` says since when that is known.
+        Proved by the kernel's start time of the process, or by the marker in its environment. If it is gone,
+        `ended_at` says since when that is known.
         """
         entry = self._entry(id)
         if entry.record.state != "lost" or entry.record.ended_at is not None:
             return False
-        if await self._left_of(entry) is not None:
+        if await self._survivor_of(entry) is not None:
             return True
         self._bury(entry)
         return False
@@ -195,7 +325,6 @@ class ProcessTable:
             raise StillRunning("This process is running; it must be stopped first.")
         if entry.child is not None:
             await entry.child.aclose()
-        entry.calm()
         self._entries.pop(id, None)
         await asyncio.to_thread(entry.spool.remove)
 
@@ -206,18 +335,24 @@ class ProcessTable:
         harmless.
         """
         self._closed = True
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait([self._watching])
         for entry in self._entries.values():
             entry.mark_stopped()
         children = [entry.child for entry in self._entries.values() if entry.child is not None]
         await asyncio.gather(
             *(child.stop("term", grace_ms / 1000) for child in children if child.leaves_someone)
         )
-        for child in children:
-            await child.aclose()
-        for entry in self._entries.values():
-            entry.calm()
+        for entry in list(self._entries.values()):
+            if entry.child is not None:
+                await entry.child.aclose()
+            await entry.written(WRITE_SECONDS)
+            if entry.piped is not None:
+                await asyncio.to_thread(entry.spool.remove)
+        self._writer.shutdown(wait=False)
 
-    def _entry(self, id: str) -> "_Entry":
+    def _entry(self, id: str) -> Entry:
         try:
             return self._entries[id]
         except KeyError:
@@ -228,19 +363,11 @@ class ProcessTable:
         plain = re.fullmatch(r"[0-9a-z][0-9a-z-]{0,63}", id) is not None
         return self._root / (f"p-{id}" if plain else f"h-{hashlib.sha256(id.encode()).hexdigest()}")
 
-    def _grown(self, entry: "_Entry", data: bytes) -> None:
-        entry.spool.append(data)
-        entry.wake()
-        if self._growth and entry.timer is None:
-            entry.timer = asyncio.get_running_loop().call_later(self._growth, self._report_growth, entry)
-
-    def _report_growth(self, entry: "_Entry") -> None:
-        entry.timer = None
-        self._report(entry)
-
-    def _changed(self, entry: "_Entry") -> None:
+    def _changed(self, entry: Entry) -> None:
         child = entry.child
-        if child is not None and child.state != "running" and entry.record.ended_at is None:
+        if child is None or entry.piped is not None:
+            return
+        if child.state != "running" and entry.record.ended_at is None:
             entry.record = replace(
                 entry.record,
                 state=child.state,
@@ -248,94 +375,96 @@ class ProcessTable:
                 signal=child.signal,
                 ended_at=self._clock(),
             )
-        if entry.output_ended:
-            entry.spool.seal()
-            entry.calm()
+        if child.output_ended:
+            entry.finish()
+        if child.left:
+            self._watch()
         entry.wake()
         self._report(entry)
 
-    async def _left_of(self, entry: "_Entry") -> ProcessGroup | None:
-        """What lives on of a process of an earlier host, proved to be it."""
-        if entry.survivor is None:
-            entry.survivor = await asyncio.to_thread(identity.load, self._folder(entry.record.id))
-        return entry.survivor if entry.survivor is not None and await entry.survivor.survey() else None
+    # --- what processes leave behind ---
 
-    def _bury(self, entry: "_Entry") -> None:
+    def _watch(self) -> None:
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.create_task(self._look_around(), name="felan-processes")
+
+    async def _look_around(self) -> None:
+        """Look every two seconds at what was left, as long as there may be something."""
+        while True:
+            await asyncio.sleep(self._look_seconds)
+            watched = [one for one in self._entries.values() if one.may_leave]
+            if not watched:
+                return
+            for entry in watched:
+                await self._look_at(entry)
+
+    async def _look_at(self, entry: Entry) -> None:
+        before = entry.now()
+        await entry.look()
+        if entry.piped is not None:
+            running = bool(entry.left)
+            if running and entry.record.ended_at is not None:
+                entry.record = replace(entry.record, state="running", ended_at=None, stopped=False)
+            elif not running and before.leftovers and entry.record.ended_at is None:
+                entry.record = replace(entry.record, state="exited", ended_at=self._clock())
+            if not running and not entry.piped.running:
+                await self._forget_piped(entry)
+        if entry.now() != before:
+            self._report(entry)
+
+    async def _forget_piped(self, entry: Entry) -> None:
+        """It is gone with all that it started."""
+        assert entry.child is not None
+        await entry.child.aclose()
+        await asyncio.to_thread(entry.spool.remove)
+        if entry.record.ended_at is None:
+            self._entries.pop(entry.record.id, None)
+
+    async def _survivor_of(self, entry: Entry) -> ProcessTree | None:
+        """What lives on of a process of an earlier host, proved to be it."""
+        tree = entry.survivor
+        if tree is None:
+            tree = await asyncio.to_thread(identity.load, entry.spool.folder)
+            # A host that died before it wrote the file: the environment alone tells.
+            tree = entry.survivor = tree or ProcessTree(NOBODY, f"{MARKER_VARIABLE}={entry.spool.folder}")
+        entry.left = await tree.survey()
+        return tree if entry.left else None
+
+    def _bury(self, entry: Entry) -> None:
+        before = entry.left
+        entry.left = []
         if entry.record.state == "lost" and entry.record.ended_at is None:
             entry.record = replace(entry.record, ended_at=self._clock())
             self._report(entry)
+        elif before:
+            self._report(entry)
 
-    def _report(self, entry: "_Entry") -> None:
+    # --- the budget of the spools ---
+
+    def _keep_budget(self) -> None:
+        """Look now and then what all spools occupy; on the thread that writes them."""
+        if (self._begun - 1) % BUDGET_STARTS == 0:
+            running = {one.spool.folder for one in self._entries.values() if not one.output_ended}
+            self._writer.submit(self._drop_oldest, running, dict(self._entries))
+
+    def _drop_oldest(self, running: set[Path], entries: "dict[str, Entry]") -> None:
+        known = {entry.spool.folder: entry.spool for entry in entries.values()}
+        for folder in over_budget(self._root, running, self._spools_bytes):
+            if (spool := known.get(folder)) is not None:
+                spool.drop_output()
+            else:
+                drop(folder)
+
+    def _report(self, entry: Entry) -> None:
+        now = entry.now()
+        news = replace(now, start=0, end=0)
+        if news == entry.reported or not entry.shown:
+            return
+        entry.reported = news
         try:
-            self._on_change(entry.now())
+            self._on_change(now)
         except Exception as error:
             # Whoever listens must not be able to stop the drain or the reaping.
             asyncio.get_running_loop().call_exception_handler(
                 {"message": "on_change of the process table failed", "exception": error}
             )
-
-
-class _Entry:
-    """One process of the table: its record, its spool, and the child or survivor that it is."""
-
-    def __init__(self, record: ProcessRecord, spool: Spool) -> None:
-        self.record = record
-        self.spool = spool
-        self.child: ChildProcess | None = None
-        self.survivor: ProcessGroup | None = None
-        self.timer: asyncio.TimerHandle | None = None
-        self._waiting: set[asyncio.Future[None]] = set()
-
-    @property
-    def output_ended(self) -> bool:
-        return self.child is None or self.child.output_ended
-
-    @property
-    def over(self) -> bool:
-        """The process has ended and no more output will come."""
-        return self.output_ended and self.record.state != "running"
-
-    def now(self) -> ProcessRecord:
-        return replace(
-            self.record, start=self.spool.start, end=self.spool.end, output_ended=self.output_ended
-        )
-
-    def mark_stopped(self) -> None:
-        """It is about to get TERM or KILL from us, so that its end is ours, whatever its code will be."""
-        if self.record.state == "running" and self.child is not None and self.child.state == "running":
-            self.record = replace(self.record, stopped=True)
-
-    async def news(self, offset: int, seconds: float) -> None:
-        """Wait until there is output from `offset` on, or all is over, no longer than that.
-
-        The exit alone is no news, and neither is a child that closed its output and runs on.
-        """
-        loop = asyncio.get_running_loop()
-        until = loop.time() + seconds
-        while offset == self.spool.end and not self.over and (left := until - loop.time()) > 0:
-            waiting: asyncio.Future[None] = loop.create_future()
-            self._waiting.add(waiting)
-            try:
-                await asyncio.wait([waiting], timeout=left)
-            finally:
-                self._waiting.discard(waiting)
-
-    def wake(self) -> None:
-        for waiting in self._waiting:
-            if not waiting.done():
-                waiting.set_result(None)
-
-    def calm(self) -> None:
-        """No growth is left to be reported."""
-        if self.timer is not None:
-            self.timer.cancel()
-            self.timer = None
-
-
-async def _stop_survivor(group: ProcessGroup, name: StopSignal, grace: float) -> bool:
-    gone = not await group.strike(SIGNALS[name])
-    if not gone and name != "kill":
-        gone = await group.gone_within(grace)
-    if not gone and name != "int":
-        gone = await group.gone_within(KILL_SECONDS, again=SIGNALS["kill"])
-    return gone

@@ -174,6 +174,8 @@ class ProcessRow(Wire, frozen=True, kw_only=True):
     """A process of the session's root. Its id is the authority; a PID is not on the wire.
 
     ``stopped``: true where it ended because a person, its agent or the end of the host stopped it.
+    ``leftovers``: how many processes run on that it started and that outlived it or left its session;
+    ``processes.stop`` ends them.
     """
 
     id: Id
@@ -189,6 +191,7 @@ class ProcessRow(Wire, frozen=True, kw_only=True):
     exit_code: Maybe[Integer] = UNSET
     signal: Maybe[Label] = UNSET
     stopped: Maybe[bool] = UNSET
+    leftovers: Maybe[Count] = UNSET
 
 
 class ExecutionRow(Wire, frozen=True, kw_only=True):

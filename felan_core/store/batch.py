@@ -6,7 +6,7 @@ read back is refused where it comes from, and so that what is written is the val
 
 from typing import Final
 
-from felan_core.protocol.base import LIMITS, UNSET, JsonObject
+from felan_core.protocol.base import LIMITS, UNSET, JsonObject, or_default
 from felan_core.protocol.elements import Element
 from felan_core.protocol.entries import Entry, MessageEntry, ToolEntry
 from felan_core.protocol.interactions import Interaction
@@ -139,8 +139,10 @@ class Batch:
 
     def put_process(self, session: str, row: ProcessRow) -> None:
         """Store or replace a process of a session."""
+        # What an ended process left running is still to be looked after.
+        is_open = row.state == "running" or bool(or_default(row.leftovers, 0))
         body = codec.PROCESS.encode(row.id, row)
-        self._add(_PUT_PROCESS, session, row.id, int(row.state == "running"), body)
+        self._add(_PUT_PROCESS, session, row.id, int(is_open), body)
 
     def reserve(self, record: StoredRequestRecord) -> None:
         """Store a request record. The write raises ``AlreadyReserved`` where one with its id is there."""

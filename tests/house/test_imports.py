@@ -85,7 +85,7 @@ ROOMS = [
     room(
         "felan_core.agents",
         "an agent is reached through one interface, so a backend knows neither the host nor the store",
-        ours="felan_core.agents felan_core.protocol felan_core.__version__",
+        ours="felan_core.agents felan_core.processes felan_core.protocol felan_core.__version__",
         others="msgspec platformdirs",
         shut="sqlite3",
     ),

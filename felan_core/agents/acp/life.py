@@ -11,12 +11,14 @@ from felan_core.agents.acp import schema
 from felan_core.agents.acp.asking import CANCELLED, Asking, at_once
 from felan_core.agents.acp.clip import bounded, label, long_text, readable_json
 from felan_core.agents.acp.login import MAX_WAYS, ways
-from felan_core.agents.acp.process import AgentProcess, spawn
+from felan_core.agents.acp.process import argv_of, dying_with_us, how_it_ended
 from felan_core.agents.acp.replay import Replay
 from felan_core.agents.acp.rpc import Answering, Closed, Connection, RpcError, Trace
 from felan_core.agents.acp.tools import Ending, ToolBook
 from felan_core.agents.acp.updates import HISTORY, Updates
 from felan_core.agents.backend import AgentError, AgentGone, Refused, Session
+from felan_core.processes.errors import ProcessError
+from felan_core.processes.piped import PipedProcess
 from felan_core.protocol.base import Json, JsonObject
 from felan_core.protocol.entries import MessageOutcome
 
@@ -25,7 +27,6 @@ EARLY_BYTES = 1024 * 1024
 SESSION_ID_BYTES = 4096
 """A longer id of a session is used and not remembered."""
 CAPABILITY_BYTES = 64 * 1024
-SESSION_VARIABLE = "FELAN_SESSION_ID"
 GONE = "the agent that asked is gone"
 
 
@@ -72,7 +73,7 @@ class Life:
         """The memory of a session that took the place of one that could not be loaded, until a turn of it is
         over.
         """
-        self._process: AgentProcess | None = None
+        self._process: PipedProcess | None = None
         self._connection: Connection | None = None
         self._over = asyncio.Event()
         self._awaited = True
@@ -97,8 +98,14 @@ class Life:
         """Start the process and agree on the version. Raises ``AgentGone``."""
         self._command = command
         self.name = label(command.split()[0].rpartition("/")[2]) if command.split() else self.name
-        environ = {**environ, SESSION_VARIABLE: self._session.id}
-        self._process = process = await spawn(command, self._session.cwd, environ)
+        argv = argv_of(command, self._session.cwd, environ)
+        try:
+            process = await self._session.spawn(
+                dying_with_us(argv), environ, title=f"left running by {self.name}"
+            )
+        except ProcessError as error:
+            raise AgentGone(str(error), command) from error
+        self._process = process
         self._connection = Connection(process.reader, process.writer, self, trace)
         self._connection.start()
         self._watching = asyncio.get_running_loop().create_task(
@@ -377,9 +384,9 @@ class Life:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._times.patience):
                     await process.ended()
-        how = process.how_it_ended()
-        await process.last_words_complete(self._times.drain)
-        details = [process.last_words()]
+        how = how_it_ended(process)
+        await process.errors_complete(self._times.drain)
+        details = [process.errors()]
         if connection.garbage:
             details.append(
                 f"Lines of its output that were no ACP message: {connection.garbage}; the last:\n"
@@ -393,7 +400,7 @@ class Life:
         await self.stop()
         return error
 
-    async def _watch(self, process: AgentProcess, connection: Connection) -> None:
+    async def _watch(self, process: PipedProcess, connection: Connection) -> None:
         """A child of the agent may hold its output open after its end; then there is no end of file."""
         await process.ended()
         while not self._over.is_set():

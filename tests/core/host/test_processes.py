@@ -116,7 +116,7 @@ async def test_a_stop_asks_first_and_then_kills_the_whole_group(host: Rig, work:
     command = "trap '' TERM; (trap '' TERM; while :; do echo child; sleep 0.05; done) & echo up; wait"
     client, replica, process = await started(host, work, command)
     session = replica.state.session
-    await until(lambda: replica.state.processes[process].output.end > 0)
+    assert (await read(client, session, process, wait_ms=10_000)).end > 0
     stop = op.ProcessStopParams(process=process, grace_ms=100)
     assert (await client.processes_stop(session, stop)).state == "signalled"
     await until(lambda: replica.state.processes[process].state == "signalled")
@@ -223,7 +223,7 @@ async def test_after_the_host_ended_a_process_is_found_again_with_its_output(
     client, replica, process = await started(first, work, "echo before; sleep 60")
     session = replica.state.session
     done = await client.shell(session, op.ShellParams(command="echo done"))
-    await until(lambda: replica.state.processes[process].output.end == 7)
+    assert (await read(client, session, process, wait_ms=10_000)).end == 7
     await until(lambda: replica.state.processes[done].state == "exited")
     await (first.close() if ending == "close" else first.kill())
     second = await open_rig(tmp_path / "data", hand, clock)

@@ -160,7 +160,7 @@ async def test_an_effect_outside_the_database_that_a_crash_cut_off_is_indetermin
     replica = await first.session(client, work)
     session = replica.state.session
     process = await client.shell(session, op.ShellParams(command="trap '' TERM; echo up; sleep 60"))
-    await until(lambda: replica.state.processes[process].output.end)
+    await client.processes_read(session, op.ProcessReadParams(process=process, offset=0, wait_ms=10_000))
     stop = op.ProcessStopParams(process=process, grace_ms=30_000)
     stopping = asyncio.create_task(
         client.request(

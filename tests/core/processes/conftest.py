@@ -26,8 +26,8 @@ class Desk:
         self.table = self.new_table()
         self._count = 0
 
-    def new_table(self) -> ProcessTable:
-        return ProcessTable(self.root, clock=lambda: self.now, on_change=self.changes.append, growth_ms=0)
+    def new_table(self, **more: float) -> ProcessTable:
+        return ProcessTable(self.root, clock=lambda: self.now, on_change=self.changes.append, **more)  # pyright: ignore[reportArgumentType]
 
     async def run(
         self, command: str, *, argv: list[str] | None = None, pty: tuple[int, int] | None = None

@@ -11,9 +11,7 @@ from felan_core.processes.table import ProcessTable
 
 
 async def main(root: str, cwd: str, commands: list[str]) -> None:
-    table = ProcessTable(
-        Path(root), clock=lambda: time.time_ns() // 1_000_000, on_change=lambda _: None, growth_ms=0
-    )
+    table = ProcessTable(Path(root), clock=lambda: time.time_ns() // 1_000_000, on_change=lambda _: None)
     for number, command in enumerate(commands):
         id = f"old-{number}"
         await table.start(id=id, owner="sess", command=command, cwd=cwd)

@@ -1,4 +1,4 @@
-"""What the kernel is asked: names with brackets, zombies, and the way without /proc."""
+"""What the kernel is asked: names with brackets, zombies, markers."""
 
 import os
 import shutil
@@ -9,20 +9,20 @@ import pytest
 
 from felan_core.processes import kernel
 
+NOT_CARRIED = "FELAN_PROCESS_FOLDER=/not/carried"
+
 
 def test_a_session_is_seen_with_its_members_and_without_its_zombies() -> None:
     code = "sleep 60 & echo $!; exec sleep 60"
     with subprocess.Popen(["sh", "-c", code], start_new_session=True, stdout=subprocess.PIPE) as leader:
         assert leader.stdout is not None
         child = int(leader.stdout.readline())
-        for look in (kernel.members, kernel.members_psutil):
-            found = look(leader.pid)
-            assert {member.pid for member in found} == {leader.pid, child}
-            assert {member.group for member in found} == {leader.pid}
+        found = kernel.relatives(leader.pid, NOT_CARRIED, [])
+        assert {member.pid for member in found} == {leader.pid, child}
+        assert {member.group for member in found} == {leader.pid}
         leader.kill()
         os.waitid(os.P_PID, leader.pid, os.WEXITED | os.WNOWAIT)
-        for look in (kernel.members, kernel.members_psutil):
-            assert {member.pid for member in look(leader.pid)} == {child}
+        assert {member.pid for member in kernel.relatives(leader.pid, NOT_CARRIED, [])} == {child}
         os.kill(child, 9)
 
 
@@ -44,9 +44,8 @@ def test_a_program_may_be_called_anything(tmp_path: Path, name: str) -> None:
     program = tmp_path / name
     shutil.copy(shutil.which("sleep") or "/bin/sleep", program)
     with subprocess.Popen([program, "60"], start_new_session=True) as child:
-        assert [(member.pid, member.group) for member in kernel.members(child.pid)] == [
-            (child.pid, child.pid)
-        ]
+        found = kernel.relatives(child.pid, NOT_CARRIED, [])
+        assert [(member.pid, member.group) for member in found] == [(child.pid, child.pid)]
         child.kill()
 
 
@@ -57,9 +56,8 @@ def test_a_marker_is_found_whole_or_not_at_all() -> None:
     with subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe) as child:
         assert child.stdout is not None
         child.stdout.readline()
-        for look in (kernel.carries, kernel.carries_psutil):
-            assert look(child.pid, "FELAN_PROCESS_ID=one-7")
-            assert not look(child.pid, "FELAN_PROCESS_ID=one")
-            assert not look(child.pid, "PROCESS_ID=one-7")
+        assert kernel.carries(child.pid, "FELAN_PROCESS_ID=one-7")
+        assert not kernel.carries(child.pid, "FELAN_PROCESS_ID=one")
+        assert not kernel.carries(child.pid, "PROCESS_ID=one-7")
         child.kill()
     assert not kernel.carries(child.pid, "FELAN_PROCESS_ID=one-7")

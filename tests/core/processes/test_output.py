@@ -2,17 +2,20 @@
 
 import asyncio
 import functools
+import os
 import resource
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from felan_core.processes.drain import CHUNK_BYTES, PIPE_BYTES
+from felan_core.processes.entry import PENDING_BYTES
 from felan_core.processes.errors import InvalidRead, OffsetPastEnd, UnknownProcess
 from felan_core.processes.records import ProcessRecord
-from felan_core.processes.spool import Spool
+from felan_core.processes.spool import FileOps, Spool
 from felan_core.processes.table import ProcessTable
 from tests.core.processes.conftest import Desk
 
@@ -141,25 +144,83 @@ async def test_fifty_megabytes_pass_with_little_memory_and_leave_everybody_their
     assert record.end == 800 * 65_536
     assert (await desk.table.read(id, 800 * 65_536 - 16)).data == b"0123456789abcde\n"
     assert grown < 8 * 1024 * (1024 if sys.platform == "darwin" else 1), "memory grew with the output"
-    # One piece a turn of the loop; in the last one also what the pipe holds.
-    assert max(taken) <= CHUNK_BYTES + PIPE_BYTES
+    # What waits for the disk has a bound, and the child is read no further meanwhile.
+    assert max(taken) <= PENDING_BYTES + CHUNK_BYTES + PIPE_BYTES
 
 
-async def test_growth_is_reported_now_and_then_not_for_every_piece(tmp_path: Path) -> None:
-    changes: list[ProcessRecord] = []
-    table = ProcessTable(tmp_path / "s", clock=lambda: 5, on_change=changes.append, growth_ms=50)
+async def test_growing_output_is_no_change(desk: Desk) -> None:
     code = "import os, time\nfor _ in range(100): os.write(1, b'x'); time.sleep(0.002)"
-    await table.start(
-        id="a", owner="s", command="x", argv=[sys.executable, "-S", "-c", code], cwd=str(tmp_path)
+    id = await desk.python(code)
+    record = await desk.ended(id)
+    assert record.end == 100
+    assert [change for change in desk.changes if change.state == "running" and not change.output_ended] == []
+    assert desk.changes[-1] == record
+
+
+async def test_a_disk_that_takes_half_a_second_holds_up_neither_the_loop_nor_the_others(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = threading.Event()
+    at_the_disk = threading.Event()
+
+    def write(fd: int, view: memoryview) -> int:
+        at_the_disk.set()
+        assert gate.wait(10)
+        return os.write(fd, view)
+
+    slow = functools.partial(Spool.create, files=FileOps(write=write))
+    monkeypatch.setattr(Spool, "create", slow)
+    id = await desk.run("echo stuck")
+    assert await asyncio.to_thread(at_the_disk.wait, 10)
+    # Everything but the bytes on the disk goes on while the disk hangs: the exit is seen, reads wait.
+    await desk.until(lambda: desk.table.get(id).state == "exited")
+    waiting = asyncio.create_task(desk.table.read(id, 0, wait_ms=20_000))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    assert not desk.table.get(id).output_ended
+    gate.set()
+    assert (await waiting).data == b"stuck\n"
+    assert (await desk.ended(id)).end == 6
+
+
+async def test_output_that_waits_for_the_disk_has_a_bound(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = threading.Event()
+
+    def write(fd: int, view: memoryview) -> int:
+        assert gate.wait(20)
+        return os.write(fd, view)
+
+    monkeypatch.setattr(Spool, "create", functools.partial(Spool.create, files=FileOps(write=write)))
+    size = 3 * PENDING_BYTES
+    id = await desk.python(f"import os\nfor _ in range({size // 65536}): os.write(1, b'x' * 65536)")
+    entry = desk.table._entries[id]  # pyright: ignore[reportPrivateUsage] - its memory is nobody's business
+    await desk.until(lambda: entry._pending_bytes > PENDING_BYTES)  # pyright: ignore[reportPrivateUsage]
+    assert entry._pending_bytes <= PENDING_BYTES + CHUNK_BYTES  # pyright: ignore[reportPrivateUsage]
+    assert desk.table.get(id).state == "running"
+    gate.set()
+    assert (await desk.ended(id)).end == size
+
+
+async def test_the_outputs_that_ended_longest_ago_give_way_when_all_are_too_much(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("felan_core.processes.table.BUDGET_STARTS", 1)
+    desk.table = ProcessTable(
+        desk.root, clock=lambda: desk.now, on_change=desk.changes.append, spools_bytes=2500
     )
-    async with asyncio.timeout(10):
-        while not (table.get("a").state == "exited" and table.get("a").output_ended):
-            await asyncio.sleep(0.01)
-    growth = [change for change in changes if change.state == "running" and not change.output_ended]
-    assert 1 <= len(growth) <= 10
-    assert [change.end for change in growth] == sorted(change.end for change in growth)
-    assert changes[-1] == table.get("a")
-    await table.close()
+    running = await desk.run("printf %01000d 0; sleep 60")
+    await desk.read_until(running, b"0" * 1000)
+    ended = [await desk.run("printf %01000d 0") for _ in range(4)]
+    for number, id in enumerate(ended):
+        await desk.ended(id)
+        for file in (desk.root / f"p-{id}").glob("*.out"):
+            os.utime(file, (number, number))
+    await desk.ended(await desk.run("true"))
+    await desk.until(lambda: desk.table.get(ended[2]).start == 1000)
+    assert [desk.table.get(id).start for id in (running, *ended)] == [0, 1000, 1000, 1000, 0]
+    assert (await desk.table.read(ended[0], 0)).eof
 
 
 async def test_a_listener_that_fails_stops_neither_output_nor_exit(tmp_path: Path) -> None:
@@ -168,7 +229,7 @@ async def test_a_listener_that_fails_stops_neither_output_nor_exit(tmp_path: Pat
 
     heard: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: heard.append(context["exception"]))
-    table = ProcessTable(tmp_path / "s", clock=lambda: 5, on_change=fail, growth_ms=1)
+    table = ProcessTable(tmp_path / "s", clock=lambda: 5, on_change=fail)
     await table.start(id="a", owner="s", command="printf abc; exit 3", cwd=str(tmp_path))
     async with asyncio.timeout(10):
         while not (piece := await table.read("a", 0, wait_ms=1000)).eof:

@@ -1,10 +1,8 @@
 """After a host was killed the next one shows what it left: output to read, the living to be stopped."""
 
-import asyncio
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -90,7 +88,7 @@ async def test_what_an_ended_process_left_is_stopped_by_the_next_host_too(
     desk.table.restore(ended)
     left = await pid_of(desk, "old-0")
     assert alive(left)
-    assert await desk.table.stop("old-0", grace_ms=5_000) == ended
+    assert await desk.table.stop("old-0", grace_ms=5_000) == replace(ended, leftovers=0)
     assert not alive(left)
 
 
@@ -167,28 +165,6 @@ async def test_the_identity_is_private_and_a_broken_one_is_no_identity(desk: Des
         assert identity.load(file.parent) is None
 
 
-async def test_a_child_that_ends_at_once_has_an_identity_all_the_same(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    save = identity.save
-    go = threading.Event()
-
-    def save_late(folder: Path, pid: int, marker: str) -> None:
-        assert go.wait(10)
-        save(folder, pid, marker)
-
-    monkeypatch.setattr(identity, "save", save_late)
-    starting = asyncio.create_task(desk.run("true"))
-    await desk.until(lambda: bool(desk.table.list()))
-    # Each of these looks at the exited child and lets go of it again.
-    await desk.ended("proc-1")
-    await desk.table.stop("proc-1")
-    await desk.table.stop("proc-1")
-    go.set()
-    await starting
-    assert (desk.root / "p-proc-1" / "identity.json").exists()
-
-
 async def test_a_stranger_under_the_saved_number_is_not_adopted(desk: Desk) -> None:
     with subprocess.Popen(["sleep", "60"], start_new_session=True) as stranger:
         id = await desk.run("true")
@@ -196,7 +172,12 @@ async def test_a_stranger_under_the_saved_number_is_not_adopted(desk: Desk) -> N
         file = desk.root / "p-proc-1" / "identity.json"
         file.write_text(
             json.dumps(
-                {"version": 1, "pid": stranger.pid, "started": "1/1", "marker": "FELAN_PROCESS_ID=proc-1"}
+                {
+                    "version": 1,
+                    "pid": stranger.pid,
+                    "started": "1/1",
+                    "marker": f"FELAN_PROCESS_FOLDER={file.parent}",
+                }
             )
         )
         desk.table = desk.new_table()

@@ -8,13 +8,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import psutil
 import pytest
 
-from felan_core.processes import kernel, watch
+from felan_core.processes import watch
 from felan_core.processes.errors import InvalidSignal, StillRunning, UnknownProcess
-from felan_core.processes.group import ProcessGroup
+from felan_core.processes.tree import ProcessTree
 from tests.core.processes.conftest import Desk, process_state
 
 # A parent, a child and a grandchild, none of which goes by itself, each saying who it is.
@@ -133,13 +134,15 @@ async def test_what_an_ended_process_left_behind_can_still_be_stopped(
     desk: Desk, alive: Callable[[int], bool]
 ) -> None:
     id = await desk.run("(trap '' HUP TERM; while :; do sleep 0.05; done) >/dev/null & echo pid $!; exit 4")
-    before = await desk.ended(id)
+    await desk.ended(id)
     left = (await desk.pids(id, 1))[0]
+    await desk.until(lambda: desk.table.get(id).leftovers > 0)
+    before = desk.table.get(id)
     assert alive(left)
     desk.now += 500
     record = await desk.table.stop(id, grace_ms=50)
     assert not alive(left)
-    assert record == before
+    assert record == desk.changes[-1] == replace(before, leftovers=0)
     assert (record.state, record.exit_code) == ("exited", 4)
 
 
@@ -187,14 +190,13 @@ async def test_a_stop_that_is_given_up_leaves_no_zombie(desk: Desk) -> None:
     assert (await desk.table.stop(id, "kill")).signal == "SIGKILL"
 
 
-async def test_a_kernel_without_pidfd_and_proc_does_as_well(
+async def test_a_kernel_without_pidfd_does_as_well(
     desk: Desk, alive: Callable[[int], bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def missing(*_: object) -> int:
         raise OSError(errno.ENOSYS, "not here")
 
     monkeypatch.setattr(watch, "_exit_descriptor", missing)
-    monkeypatch.setattr(kernel, "has_proc", lambda: False)
     assert (await desk.ended(await desk.run("exit 4"))).exit_code == 4
     id = await desk.python(DEAF)
     family = await desk.pids(id, 3)
@@ -215,11 +217,11 @@ async def test_a_stranger_with_the_number_of_a_dead_leader_is_left_alone() -> No
     environment = {**os.environ, "FELAN_PROCESS_ID": "another"}
     with subprocess.Popen(["sleep", "60"], start_new_session=True, env=environment) as stranger:
         for kin in ([], [(stranger.pid, "an earlier boot/17")], [(stranger.pid + 1, "x")]):
-            group = ProcessGroup(stranger.pid, "FELAN_PROCESS_ID=ours", kin)
+            group = ProcessTree(stranger.pid, "FELAN_PROCESS_ID=ours", kin)
             assert await group.strike(signal.SIGKILL) == []
             assert await group.survey() == []
         assert stranger.poll() is None
-        known = ProcessGroup(stranger.pid, "FELAN_PROCESS_ID=another")
+        known = ProcessTree(stranger.pid, "FELAN_PROCESS_ID=another")
         assert len(await known.strike(signal.SIGTERM)) == 1
         assert stranger.wait() == -signal.SIGTERM
 

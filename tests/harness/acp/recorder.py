@@ -1,13 +1,18 @@
 """A session that keeps what a backend does to it, holds all of it to the contract, and answers by a rule."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, get_args
+from uuid import uuid4
 
 import msgspec
 
 from felan_core.agents.backend import AgentError, AgentGone, CompactTrigger, ProcessEnd, Tone, ToolPatch
+from felan_core.processes.piped import PipedProcess
+from felan_core.processes.table import ProcessTable
 from felan_core.protocol.base import LIMITS, UNSET, JsonObject, Page, UnsetType
 from felan_core.protocol.elements import Element
 from felan_core.protocol.entries import MessageOutcome, ToolEntry
@@ -66,6 +71,8 @@ class RecordingSession:
     gone_with: AgentGone | None = None
     recovery_fails: bool = False
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    _processes: ProcessTable | None = None
+    _spools: "TemporaryDirectory[str]" = field(init=False)
 
     # What tests ask -----------------------------------------------------------------------------------------
 
@@ -141,6 +148,22 @@ class RecordingSession:
             question.withdrawn = str(error.args[0]) if error.args else ""
             self._note("withdrawn", request=request)
             raise
+
+    async def spawn(self, argv: Sequence[str], environ: Mapping[str, str], *, title: str) -> PipedProcess:
+        if self._processes is None:
+            self._spools = TemporaryDirectory(prefix="felan-spools-")
+            self._processes = ProcessTable(
+                Path(self._spools.name) / "processes", clock=lambda: 0, on_change=lambda _: None
+            )
+        return await self._processes.spawn(
+            argv, id=uuid4().hex, owner=self.id, title=title, cwd=self.cwd, environ=environ
+        )
+
+    async def end_processes(self) -> None:
+        """End what is still there, at the end of a test."""
+        if self._processes is not None:
+            await self._processes.close(100)
+            self._spools.cleanup()
 
     async def show(self, element: Element) -> None:
         held_to(msgspec.to_builtins(element), Element)

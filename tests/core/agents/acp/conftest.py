@@ -62,5 +62,6 @@ async def stage(tmp_path: Path) -> AsyncIterator[Stage]:
     made = Stage(tmp_path)
     yield made
     await made.backend.close()
+    await made.session.end_processes()
     left = [task for task in asyncio.all_tasks() if (task.get_name() or "").startswith("acp-")]
     assert not left, f"the backend left tasks behind: {left}"

@@ -229,6 +229,9 @@ class FakeSession:
         await self._called("remember")
         self.memory = json.loads(json.dumps(memory))
 
+    async def spawn(self, argv: object, environ: object, *, title: str) -> Any:
+        raise AssertionError("the rehearsal has no program")
+
     async def start_process(self, command: str, *, title: str | None = None) -> str:
         await self._called("start_process", command)
         process = await asyncio.create_subprocess_exec(
