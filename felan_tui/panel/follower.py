@@ -68,6 +68,8 @@ class Follower:
         self._work = 0.0
         self._bytes = 0
         self._stopped = False
+        self.end = 0
+        """Bytes of output so far, as the last read saw them."""
         self.ended = False
         self.trouble = ""
         self.retry_at = 0.0
@@ -114,7 +116,7 @@ class Follower:
                 continue
             if self._stopped:
                 return
-            wait = WAIT_MS
+            wait, self.end = WAIT_MS, piece.end
             if failed:
                 failed, self.trouble = 0, ""
                 self._changed()

@@ -43,6 +43,7 @@ class ProcessList(LineView, can_focus=True, inherit_bindings=False):
         super().__init__(unicode=unicode, id=id)
         self._now = now
         self._rows: list[ProcessRow] = []
+        self._ends: dict[str, int] = {}
         self.chosen: str | None = None
 
     @property
@@ -61,6 +62,12 @@ class ProcessList(LineView, can_focus=True, inherit_bindings=False):
         self.set_rows(len(self._rows))
         self._reveal()
         self.refresh()
+
+    def note_end(self, process_id: str, end: int) -> None:
+        """A read saw so many bytes of output."""
+        if self._ends.get(process_id) != end:
+            self._ends[process_id] = end
+            self.refresh()
 
     def action_choose(self, by: int) -> None:
         """Chooses the process so many lines below."""
@@ -103,5 +110,6 @@ class ProcessList(LineView, can_focus=True, inherit_bindings=False):
         if not 0 <= index < len(self._rows):
             return Strip.blank(width, self.ground)
         row = self._rows[index]
-        line = list_row(row, width, self._now(), self.look, chosen=row.id == self.chosen)
+        end = self._ends.get(row.id, 0)
+        line = list_row(row, width, self._now(), self.look, chosen=row.id == self.chosen, read_end=end)
         return strip_of(line).adjust_cell_length(width).apply_style(self.ground)

@@ -40,6 +40,7 @@ SAID_MS = 15_000
 """How long what came of a stop is said in place of the keys."""
 
 RUNNING_KEYS = ("x stop", "i interrupt")
+LEFT_KEY = "x stop what still runs"
 OTHER_KEY = "↑↓ process"
 BACK_KEY = "Esc back"
 NOTHING = "No process has run yet. Type ! and a command to start one."
@@ -247,6 +248,8 @@ class ProcessPanel(Container):
         self._reading = self.run_worker(self._follower.run(), group="output")
 
     def _output_changed(self) -> None:
+        if self._follower is not None and self._list.chosen is not None:
+            self._list.note_end(self._list.chosen, self._follower.end)
         self._output.grew()
         self._tell_tail()
 
@@ -302,9 +305,11 @@ class ProcessPanel(Container):
             self._line.show(keys, gap, (right, "$text-accent"))
 
     def _keys(self) -> list[str]:
-        """The keys that do something now: nothing stops an ended process."""
+        """The keys that do something now: of an ended process only what it left can be stopped."""
         row = self._list.row(self._list.chosen)
         keys: list[str] = list(RUNNING_KEYS) if row is not None and row.state == "running" else []
+        if row is not None and words.left_of(row):
+            keys.append(LEFT_KEY)
         if len(self._list.rows) > 1:
             keys.append(OTHER_KEY)
         return [*keys, BACK_KEY]

@@ -46,19 +46,40 @@ def _lasted(row: ProcessRow, now: int) -> str:
 
 def short_state(row: ProcessRow, now: int) -> str:
     """`running 12 s`, `exit 2 · 3 s`, `not found (exit 127) · 1 s`, `stopped · 3 s`, `SIGTERM · 3 s`,
-    `lost`.
+    `lost`; with `2 still run` where it left something running.
     """
+    return f"{_short_state(row, now)}{left_words(row, ' · ')}"
+
+
+def _short_state(row: ProcessRow, now: int) -> str:
     if or_default(row.stopped, False):
         return f"stopped · {_lasted(row, now)}"
     match row.state:
         case "running":
             return f"running {_lasted(row, now)}"
         case "exited":
-            return f"{exit_words(or_default(row.exit_code, '?'))} · {_lasted(row, now)}"
+            return f"{_exit(row)} · {_lasted(row, now)}"
         case "signalled":
             return f"{_signal(row)} · {_lasted(row, now)}"
         case "lost":
             return "lost"
+
+
+def left_words(row: ProcessRow, before: str = "") -> str:
+    """`2 still run`: how many processes run that an ended one left behind; nothing when none do."""
+    left = left_of(row)
+    return f"{before}{left} still {'runs' if left == 1 else 'run'}" if left else ""
+
+
+def left_of(row: ProcessRow) -> int:
+    """How many processes run that an ended one left behind."""
+    return 0 if row.state == "running" else or_default(row.leftovers, 0)
+
+
+def _exit(row: ProcessRow) -> str:
+    """What an agent left running has no exit code that we could know."""
+    code = or_default(row.exit_code, None)
+    return "ended" if code is None else exit_words(code)
 
 
 def _signal(row: ProcessRow) -> str:
@@ -66,16 +87,20 @@ def _signal(row: ProcessRow) -> str:
 
 
 def ending(row: ProcessRow, now: int) -> str:
-    """How a process ended, plainly; nothing while it runs."""
+    """How a process ended and what it left running, plainly; nothing while it runs."""
+    return f"{_ending(row, now)}{left_words(row, '; of what it started ')}"
+
+
+def _ending(row: ProcessRow, now: int) -> str:
     if or_default(row.stopped, False):
-        how = _signal(row) if row.state == "signalled" else exit_words(or_default(row.exit_code, "?"))
+        how = _signal(row) if row.state == "signalled" else _exit(row)
         return f"stopped after {_lasted(row, now)} ({how})"
     match row.state:
         case "running":
             return ""
         case "exited":
-            code = or_default(row.exit_code, "?")
-            words = f"exited with code {code}" if code not in SHELL_CODES else exit_words(code)
+            code = or_default(row.exit_code, None)
+            words = f"exited with code {code}" if code is not None and code not in SHELL_CODES else _exit(row)
             return f"{words} after {_lasted(row, now)}"
         case "signalled":
             return f"ended by {_signal(row)} after {_lasted(row, now)}"
@@ -85,9 +110,13 @@ def ending(row: ProcessRow, now: int) -> str:
             return "lost: the host that ran it is gone; how it ended, or whether it did, is not known"
 
 
-def size_of(row: ProcessRow) -> str:
-    """The size of all output so far, kept or not."""
-    return amount(row.output.end, "B")
+def size_of(row: ProcessRow, read_end: int = 0) -> str:
+    """The size of all output so far, kept or not; nothing while it is not known.
+
+    The row of a running process does not follow its output: `read_end` is the end that the last read saw.
+    """
+    end = max(row.output.end, read_end)
+    return amount(end, "B") if end or row.state != "running" else ""
 
 
 def heading(rows: "list[ProcessRow]") -> str:
@@ -99,11 +128,12 @@ def heading(rows: "list[ProcessRow]") -> str:
     return " · ".join(["processes", *parts])
 
 
-def list_row(row: ProcessRow, width: int, now: int, look: Look, *, chosen: bool) -> Row:
+def list_row(row: ProcessRow, width: int, now: int, look: Look, *, chosen: bool, read_end: int = 0) -> Row:
     """One line of the list, `width` cells wide."""
     glyph, style = look.of(state_of(row))
     state = short_state(row, now)
-    size = f"  {size_of(row)}" if width >= NARROW else ""
+    size = size_of(row, read_end)
+    size = f"  {size}" if size and width >= NARROW else ""
     room = width - GUTTER - 2
     if room - cell_len(state) - cell_len(size) - 2 < TITLE_LEAST:
         size = ""

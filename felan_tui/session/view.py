@@ -416,7 +416,9 @@ class SessionView:
 
     @property
     def _running(self) -> int:
-        return sum(row.state == "running" for row in self.link.state.processes.values())
+        """How many processes run, those included that an ended one left behind."""
+        rows = self.link.state.processes.values()
+        return sum(row.state == "running" or or_default(row.leftovers, 0) for row in rows)
 
     def what_would_end(self) -> list[str]:
         """What a quit would stop, a line each."""

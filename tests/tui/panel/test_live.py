@@ -46,7 +46,7 @@ class LiveApp(PanelApp):
     """The panel on a table of real processes, put together as a screen does it."""
 
     def __init__(self, root: Path) -> None:
-        self.table = ProcessTable(root, clock=now_ms, on_change=lambda _: self.show(), growth_ms=20)
+        self.table = ProcessTable(root, clock=now_ms, on_change=lambda _: self.show())
         super().__init__(TableSource(self.table), now_ms)
 
     def show(self) -> None:
