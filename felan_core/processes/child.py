@@ -97,7 +97,12 @@ class ChildProcess:
     @property
     def leaves_someone(self) -> bool:
         """Whether anybody of the tree may be alive: the child itself, or what it left in the background."""
-        return self.state == "running" or bool(self.left) or self.drain.open
+        return self.state == "running" or self.leaves_group or self.drain.open
+
+    @property
+    def leaves_group(self) -> bool:
+        """Whether the child has exited and something of its tree may be alive, seen or not."""
+        return self.state != "running" and (bool(self.left) or self.tree.held)
 
     def release(self) -> None:
         """Open the gate: the child runs on. A piped child keeps its input."""
@@ -127,6 +132,8 @@ class ChildProcess:
     async def look(self) -> bool:
         """Look again what an exited child left running; whether that changed."""
         with self.hold():
+            if self._watch.reaped:
+                self.tree.held = self._group_exists()
             left = await self.tree.survey()
         changed = left != self.left
         self.left = left
@@ -165,10 +172,24 @@ class ChildProcess:
         # As long as something of its session may be alive the number is kept, and signals to it are safe.
         if self._holds or self.left or not self._watch.seen:
             return
-        self.tree.held = False
         self._watch.reap()
+        self.tree.held = self._group_exists()
         # Popen would look for the status itself, and warn that it never got it.
         self._spawned.handle.returncode = self.exit_code if self.exit_code is not None else -1
+
+    def _group_exists(self) -> bool:
+        """Whether the group of a reaped child has members, dead ones too.
+
+        Its number is then still ours: the kernel gives it to nobody while the group has a member. A chain of
+        forks, of which no look sees anybody, is known by this alone.
+        """
+        try:
+            os.killpg(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except OSError:
+            return True
+        return True
 
     def _leader_exited(self, status: ExitStatus) -> None:
         self.state = "signalled" if status.signal else "exited"
@@ -185,5 +206,6 @@ class ChildProcess:
         with self.hold():
             if self._spawned.errors is not None:
                 await self.tree.end_session(SESSION_GRACE_SECONDS)
-            if await self.look() and self.left:
-                self._on_change()
+            await self.look()
+        if self.leaves_group:
+            self._on_change()

@@ -73,8 +73,8 @@ class Entry:
     def may_leave(self) -> bool:
         """Whether something may be left that is to be looked at."""
         if self.piped is not None:
-            return self.piped.running or bool(self.left)
-        return bool(self.left) or (self.child is not None and bool(self.child.left))
+            return self.piped.running or bool(self.left) or self.piped.child.leaves_group
+        return bool(self.left) or (self.child is not None and self.child.leaves_group)
 
     async def look(self) -> None:
         """See what is left as of now."""

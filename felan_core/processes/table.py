@@ -377,7 +377,7 @@ class ProcessTable:
             )
         if child.output_ended:
             entry.finish()
-        if child.left:
+        if child.leaves_group:
             self._watch()
         entry.wake()
         self._report(entry)
@@ -407,7 +407,7 @@ class ProcessTable:
                 entry.record = replace(entry.record, state="running", ended_at=None, stopped=False)
             elif not running and before.leftovers and entry.record.ended_at is None:
                 entry.record = replace(entry.record, state="exited", ended_at=self._clock())
-            if not running and not entry.piped.running:
+            if not running and not entry.piped.running and not entry.piped.child.leaves_group:
                 await self._forget_piped(entry)
         if entry.now() != before:
             self._report(entry)
