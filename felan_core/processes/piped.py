@@ -18,8 +18,12 @@ class PipedProcess:
     (`left`) until it is stopped.
     """
 
-    def __init__(self, start: Callable[[Callable[[bytes], None], Callable[[], None]], ChildProcess]) -> None:
+    def __init__(
+        self, title: str, start: Callable[[Callable[[bytes], None], Callable[[], None]], ChildProcess]
+    ) -> None:
         """`start` makes the child from what takes its errors and what hears of its changes."""
+        self.title = title
+        """What a person calls the processes that it leaves running."""
         self.reader = asyncio.StreamReader(limit=READ_LIMIT)
         self.writer: asyncio.StreamWriter
         self._errors = bytearray()

@@ -157,6 +157,7 @@ class ProcessTable:
             self._check_new(id)
             entry = self._add(record, spool)
             piped = PipedProcess(
+                title,
                 lambda on_errors, on_change: ChildProcess.start(
                     argv,
                     cwd=cwd,
@@ -165,7 +166,7 @@ class ProcessTable:
                     piped=True,
                     on_output=on_errors,
                     on_change=on_change,
-                )
+                ),
             )
         except BaseException:
             self._entries.pop(id, None)
@@ -403,6 +404,9 @@ class ProcessTable:
         await entry.look()
         if entry.piped is not None:
             running = bool(entry.left)
+            if running and not before.leftovers:
+                command = await asyncio.to_thread(kernel.command_of, entry.left[0].pid)
+                entry.record = replace(entry.record, title=entry.piped.title, command=command)
             if running and entry.record.ended_at is not None:
                 entry.record = replace(entry.record, state="running", ended_at=None, stopped=False)
             elif not running and before.leftovers and entry.record.ended_at is None:

@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.worker import Worker
 
+from felan_core.protocol.base import or_default
 from felan_core.protocol.operations.processes import StopSignal
 from felan_core.protocol.session import ProcessRow
 from felan_tui.panel import words
@@ -269,6 +270,8 @@ class ProcessPanel(Container):
             return "failed", words.trouble_words(follower.trouble, left)
         if row is not None and row.state != "running" and (follower is None or follower.ended):
             return words.state_of(row), words.ending(row, self._now())
+        if row is not None and or_default(row.leftovers, 0):
+            return "info", "its output is not recorded"
         if follower is not None and not follower.log.next_offset:
             return "info", "no output yet"
         return None

@@ -56,7 +56,8 @@ def _short_state(row: ProcessRow, now: int) -> str:
         return f"stopped · {_lasted(row, now)}"
     match row.state:
         case "running":
-            return f"running {_lasted(row, now)}"
+            many = or_default(row.leftovers, 0)
+            return f"{f'{many} ' if many > 1 else ''}running {_lasted(row, now)}"
         case "exited":
             return f"{_exit(row)} · {_lasted(row, now)}"
         case "signalled":

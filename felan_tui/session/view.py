@@ -418,7 +418,7 @@ class SessionView:
     def _running(self) -> int:
         """How many processes run, those included that an ended one left behind."""
         rows = self.link.state.processes.values()
-        return sum(row.state == "running" or or_default(row.leftovers, 0) for row in rows)
+        return sum(max(row.state == "running", or_default(row.leftovers, 0)) for row in rows)
 
     def what_would_end(self) -> list[str]:
         """What a quit would stop, a line each."""

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from felan_core.agents.acp.agent_connection import Times
 from felan_core.agents.acp.backend import AcpBackend
-from felan_core.agents.acp.life import Times
 from felan_core.agents.backend import AgentGone, Turn
 from felan_core.protocol.interactions import ApprovalRequest
 from tests.harness.acp.real import RealAgent
@@ -49,7 +49,7 @@ class Bench:
 
     @property
     def pid(self) -> int:
-        life = self.backend._life  # pyright: ignore[reportPrivateUsage] - no user sees a pid
+        life = self.backend._agent  # pyright: ignore[reportPrivateUsage] - no user sees a pid
         assert life is not None and life._process is not None  # pyright: ignore[reportPrivateUsage]
         return life._process.pid  # pyright: ignore[reportPrivateUsage]
 

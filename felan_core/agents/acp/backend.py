@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 
 from felan_core.agents.acp import schema
-from felan_core.agents.acp.life import Life, Times
+from felan_core.agents.acp.agent_connection import AgentConnection, Times
 from felan_core.agents.acp.rpc import Trace
 from felan_core.agents.backend import (
     Abilities,
@@ -46,8 +46,8 @@ class AcpBackend:
         self._environ = environ
         self._times = times
         self._trace = trace
-        self._life: Life | None = None
-        self._lives = 0
+        self._agent: AgentConnection | None = None
+        self._starts = 0
         self._running = False
         self._notes = ""
         self._waiting = ""
@@ -66,73 +66,73 @@ class AcpBackend:
         return Abilities()
 
     async def start(self, memory: JsonObject | None) -> bool:
-        if self._life is not None:
-            if not self._life.over:
+        if self._agent is not None:
+            if not self._agent.over:
                 return True
-            # Its end is told before the next life can begin.
-            await self._life.buried()
-        self._lives += 1
-        life = self._life = Life(self._session, self._times, self._lives)
+            # Its end is reported before the next agent can begin.
+            await self._agent.ended_with()
+        self._starts += 1
+        agent = self._agent = AgentConnection(self._session, self._times, self._starts)
         try:
             environ = os.environ if self._environ is None else self._environ
-            await life.begin(self._command, environ, self._trace)
-            remembers = await life.open(memory)
-            life.at_rest()
+            await agent.begin(self._command, environ, self._trace)
+            remembers = await agent.open(memory)
+            agent.ready()
         except BaseException:
             # An agent without a session is of no use, and after a login it must look for its keys again.
-            self._life = None
-            await life.stop()
+            self._agent = None
+            await agent.stop()
             raise
         finally:
-            self._name = life.name
+            self._name = agent.name
         return remembers
 
     async def turn(self, turn: Turn) -> TurnOutcome:
-        life = self._life
-        if life is None:
+        agent = self._agent
+        if agent is None:
             raise AgentGone(f"{self._name} is not running.")
-        if life.over:
-            raise await life.buried()
-        life.begin_turn()
+        if agent.over:
+            raise await agent.ended_with()
+        agent.begin_turn()
         self._running = True
         try:
-            stop = await life.prompt(await self._blocks(life, turn))
-            if (refusal := life.updates.compactions.refusal) is not None:
+            stop = await agent.prompt(await self._blocks(agent, turn))
+            if (refusal := agent.updates.compactions.refusal) is not None:
                 raise refusal
         finally:
             self._running = False
-            self._notes += life.asking.take_notes()
+            self._notes += agent.asking.take_notes()
         if stop == "cancelled":
             return "cancelled"
         if (short := _STOPPED_SHORT.get(stop)) is not None:
             await self._session.notice("warning", *short)
         return "completed"
 
-    async def _blocks(self, life: Life, turn: Turn) -> list[JsonObject]:
+    async def _blocks(self, agent: AgentConnection, turn: Turn) -> list[JsonObject]:
         blocks: list[JsonObject] = [{"type": "text", "text": turn.text}]
         word = turn.text.split(maxsplit=1)[0] if turn.text.strip() else ""
-        command = word.startswith("/") and word[1:] in life.updates.commands
-        life.updates.compactions.begin_turn(command=command)
+        command = word.startswith("/") and word[1:] in agent.updates.commands
+        agent.updates.compactions.begin_turn(command=command)
         context = ""
         if not command:
             # A command of the agent is found at the very start of the prompt and takes all of it for its
             # arguments, so what is for the agent alone waits for the next prompt.
             waiting, self._waiting = self._waiting, ""
             notes, self._notes = self._notes, ""
-            told = life.updates.compactions.take_told()
+            told = agent.updates.compactions.take_told()
             context = "\n\n".join(text for text in (waiting, told, turn.context, notes) if text)
         elif turn.context:
             waiting = f"{self._waiting}\n\n{turn.context}".lstrip()
             self._waiting = waiting.encode()[-WAITING_BYTES:].decode(errors="ignore")
-        if turn.images and not schema.offers(life.capabilities, "promptCapabilities", "image"):
-            await self._session.notice("warning", f"{life.name} takes no images", "It got your text alone.")
+        if turn.images and not schema.offers(agent.capabilities, "promptCapabilities", "image"):
+            await self._session.notice("warning", f"{agent.name} takes no images", "It got your text alone.")
         else:
             for image in turn.images:
                 blocks.append({"type": "image", "mimeType": image.media_type, "data": image.data})
         if context:
             # After the person's text, from which agents take their titles. Some join the blocks as they are.
             blocks.append({"type": "text", "text": f"\n\n{context}\n\n"})
-            life.updates.contexts.sent(context)
+            agent.updates.contexts.sent(context)
         return blocks
 
     async def resume(self, run: str, deferred: Deferred) -> TurnOutcome:
@@ -142,16 +142,16 @@ class AcpBackend:
         raise AgentError(f"{self._name} cannot be steered.")
 
     async def cancel(self) -> None:
-        if self._life is not None and self._running:
-            self._life.cancel()
+        if self._agent is not None and self._running:
+            self._agent.cancel()
 
     async def act(self, element: str, action: str, item: str | None, values: JsonObject) -> None:
         raise AgentError(f"{self._name} has no actions.")
 
     async def close(self) -> None:
-        life, self._life = self._life, None
-        if life is not None:
-            await life.stop()
+        agent, self._agent = self._agent, None
+        if agent is not None:
+            await agent.stop()
 
 
 def create(session: Session, settings: JsonObject) -> Backend:

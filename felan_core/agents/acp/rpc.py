@@ -73,7 +73,7 @@ class Handler(Protocol):
 Trace = Callable[[str, bytes], None]
 
 
-class Connection:
+class RpcConnection:
     """One peer. ``trace``, where given, sees every line that is sent ("c2a") and read ("a2c"), for tests."""
 
     def __init__(

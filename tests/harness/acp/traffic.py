@@ -14,7 +14,7 @@ SCHEMA = Path(__file__).with_name("acp-v1-schema.json")
 
 @dataclass
 class Traffic:
-    """A trace for a ``Connection``: ("c2a" | "a2c" | "noise", the line's bytes)."""
+    """A trace for a ``RpcConnection``: ("c2a" | "a2c" | "noise", the line's bytes)."""
 
     lines: list[tuple[str, bytes]] = field(default_factory=list)
 

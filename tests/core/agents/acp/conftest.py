@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from felan_core.agents.acp.agent_connection import Times
 from felan_core.agents.acp.backend import AcpBackend
-from felan_core.agents.acp.life import Times
 from felan_core.agents.backend import Turn
 from tests.harness.acp.recorder import Question, RecordingSession
 from tests.harness.acp.traffic import Traffic

@@ -5,8 +5,8 @@ import asyncio
 import msgspec
 import pytest
 
+from felan_core.agents.acp.agent_connection import EARLY_BYTES, AgentConnection, Times
 from felan_core.agents.acp.clip import TOO_DEEP, bounded
-from felan_core.agents.acp.life import EARLY_BYTES, Life, Times
 from felan_core.agents.acp.rpc import RpcError
 from felan_core.agents.acp.tools import ARGUMENT_BYTES, KEPT_BYTES, ToolBook
 from felan_core.agents.acp.updates import COMMANDS_BYTES, MAX_COMPLAINTS
@@ -147,7 +147,7 @@ class Refusing(RecordingSession):
 
 async def test_what_the_session_refuses_is_said_once_and_the_agent_goes_on() -> None:
     session = Refusing(cwd="/")
-    life = Life(session, Times(), 1)
+    life = AgentConnection(session, Times(), 1)
     life.agent_session = "s"
     for update in (
         {"sessionUpdate": "plan", "entries": [{"content": "x"}]},
@@ -164,7 +164,7 @@ async def test_what_the_session_refuses_is_said_once_and_the_agent_goes_on() -> 
 
 async def test_complaints_end_after_a_while() -> None:
     session = RecordingSession(cwd="/")
-    life = Life(session, Times(), 1)
+    life = AgentConnection(session, Times(), 1)
     for number in range(100):
         await life.dropped(f"thing {number}")
     assert len(session.named("notice")) == MAX_COMPLAINTS
@@ -172,7 +172,7 @@ async def test_complaints_end_after_a_while() -> None:
 
 async def test_a_question_that_the_session_refuses_is_answered_with_an_error() -> None:
     session = RecordingSession(cwd="/")
-    life = Life(session, Times(), 1)
+    life = AgentConnection(session, Times(), 1)
 
     async def refuse(*_: object) -> None:
         raise Refused("no room")

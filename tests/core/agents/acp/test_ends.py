@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from felan_core.agents.acp.life import Times
+from felan_core.agents.acp.agent_connection import Times
 from felan_core.agents.backend import AgentGone
 from tests.core.agents.acp.conftest import HARNESS, Stage
 from tests.harness.acp.recorder import Question
@@ -34,7 +34,7 @@ async def gone(pid: int, seconds: float = 10.0) -> bool:
 
 
 def pid_of(stage: Stage) -> int:
-    life = stage.backend._life  # pyright: ignore[reportPrivateUsage] - no user sees a pid
+    life = stage.backend._agent  # pyright: ignore[reportPrivateUsage] - no user sees a pid
     assert life is not None and life._process is not None  # pyright: ignore[reportPrivateUsage]
     return life._process.pid  # pyright: ignore[reportPrivateUsage]
 
@@ -244,7 +244,7 @@ async def main():
     await backend.start(None)
     turn = asyncio.create_task(backend.turn(Turn(run="r", text="go")))
     await session.until(session.said)
-    print(backend._life._process.pid, flush=True)
+    print(backend._agent._process.pid, flush=True)
     await turn
 
 asyncio.run(main())

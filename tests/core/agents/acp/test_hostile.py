@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from felan_core.agents.acp.agent_connection import AgentConnection, Times
 from felan_core.agents.acp.asking import Asking
 from felan_core.agents.acp.clip import BODY_BYTES, body, bounded, clip, label
-from felan_core.agents.acp.life import Life, Times
 from felan_core.agents.acp.rpc import RpcError
 from felan_core.agents.acp.subjects import subject_of
 from felan_core.agents.acp.tools import KEPT_CALLS, ToolBook
@@ -186,7 +186,7 @@ def test_any_elicitation_gets_an_answer(properties: dict[str, Any], more: dict[s
 
 @pytest.mark.parametrize("method", ["session/update", "$/odd", "session/request_permission"])
 async def test_parameters_of_the_wrong_shape_are_survived(method: str) -> None:
-    life = Life(RecordingSession(cwd="/"), Times(), 1)
+    life = AgentConnection(RecordingSession(cwd="/"), Times(), 1)
     life.agent_session = "s"
     for params in (
         {},

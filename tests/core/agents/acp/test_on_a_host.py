@@ -6,12 +6,14 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
 
 from felan_core.agents.acp.backend import AcpBackend
 from felan_core.agents.backend import Backend, Session
 from felan_core.client.host_client import HostClient
 from felan_core.client.replica import SessionReplica
+from felan_core.protocol import operations as op
 from felan_core.protocol.base import UNSET, JsonObject, or_default
 from felan_core.protocol.entries import MessageEntry, NoticeEntry, ToolDetails, ToolEntry
 from felan_core.protocol.interactions import ApprovalRequest, Interaction
@@ -146,3 +148,37 @@ async def test_the_mode_of_an_agent_is_in_the_header_and_goes_with_it(seat: Seat
     assert header.agent.mode == AgentMode(id="default", name="Ask", asks=True)
     await seat.client.close_session(seat.replica.state.session)
     await until(lambda: seat.replica.state.header.agent.mode is UNSET)
+
+
+def alive(pid: int) -> bool:
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.parametrize("ending", ["stop", "close", "exit"])
+async def test_what_an_agent_left_running_is_a_process_of_the_session_until_it_is_ended(
+    seat: Seat, ending: str
+) -> None:
+    seat.host.processes._look_seconds = 0.02  # pyright: ignore[reportPrivateUsage]
+    await seat.prompt("leaves")
+    await until(lambda: seat.replica.state.processes)
+    (row,) = seat.replica.state.processes.values()
+    assert (row.state, row.title, row.leftovers) == ("running", "left running by scripted", 1)
+    assert "time.sleep(600)" in row.command
+    await seat.idle()
+    session = seat.replica.state.session
+    (message,) = [one for one in seat.entries(MessageEntry) if one.role == "assistant"]
+    left = int(message.parts[0].text)
+    assert alive(left)
+    if ending == "exit":
+        await seat.again()
+        await until(lambda: seat.replica.state.header.agent.state == "gone")
+        assert alive(left), "it is a person's to end"
+    if ending == "close":
+        await seat.client.close_session(session)
+    else:
+        stop = op.ProcessStopParams(process=row.id, grace_ms=100)
+        assert (await seat.client.processes_stop(session, stop)).state == "exited"
+    assert not alive(left)
+    await until(lambda: seat.replica.state.processes[row.id].state == "exited")
+    ended = seat.replica.state.processes[row.id]
+    assert (ended.leftovers, ended.stopped, ended.exit_code) == (UNSET, True, UNSET)

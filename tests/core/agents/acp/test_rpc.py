@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from felan_core.agents.acp.rpc import LINE_BYTES, MAX_ANSWERING, Answering, Closed, Connection, RpcError
+from felan_core.agents.acp.rpc import LINE_BYTES, MAX_ANSWERING, Answering, Closed, RpcConnection, RpcError
 
 
 class Recorder:
@@ -49,7 +49,7 @@ class Wire:
     """A connection whose peer is this test."""
 
     def __init__(
-        self, connection: Connection, handler: Recorder, reader: asyncio.StreamReader, fd: int
+        self, connection: RpcConnection, handler: Recorder, reader: asyncio.StreamReader, fd: int
     ) -> None:
         self.connection = connection
         self.handler = handler
@@ -83,7 +83,7 @@ async def wire() -> AsyncIterator[Wire]:
     )
     writer = asyncio.StreamWriter(transport, flow, None, loop)
     reader, handler = asyncio.StreamReader(limit=1 << 20), Recorder()
-    connection = Connection(reader, writer, handler)
+    connection = RpcConnection(reader, writer, handler)
     connection.start()
     yield Wire(connection, handler, reader, ours)
     await connection.close()

@@ -1,10 +1,23 @@
-"""One life of an agent: its process, the handshake, its one session, and how it ended."""
+"""One agent from its start to its end: its process, the handshake, its one session, and how it ended.
+
+state      event       next       what happens
+STARTING   ready       IDLE       the backend may take turns
+STARTING   closed      LOST       the start fails, and says how the agent ended
+IDLE       turn        IN_TURN    the agent gets a prompt; a cancel is for this turn from now on
+IDLE       closed      ENDED      the end is reported to the session
+IN_TURN    rest        IDLE       the questions of the turn are settled, its tools ended
+IN_TURN    closed      LOST       the turn fails, and says how the agent ended
+LOST       ready,rest  ENDED      nobody said how: the end is reported to the session
+any        stop        STOPPED    the process is ended; nothing is reported
+"""
 
 import asyncio
 import contextlib
+import enum
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from felan_core import __version__
 from felan_core.agents.acp import schema
@@ -13,7 +26,7 @@ from felan_core.agents.acp.clip import bounded, label, long_text, readable_json
 from felan_core.agents.acp.login import MAX_WAYS, ways
 from felan_core.agents.acp.process import argv_of, dying_with_us, how_it_ended
 from felan_core.agents.acp.replay import Replay
-from felan_core.agents.acp.rpc import Answering, Closed, Connection, RpcError, Trace
+from felan_core.agents.acp.rpc import Answering, Closed, RpcConnection, RpcError, Trace
 from felan_core.agents.acp.tools import Ending, ToolBook
 from felan_core.agents.acp.updates import HISTORY, Updates
 from felan_core.agents.backend import AgentError, AgentGone, Refused, Session
@@ -27,6 +40,7 @@ EARLY_BYTES = 1024 * 1024
 SESSION_ID_BYTES = 4096
 """A longer id of a session is used and not remembered."""
 CAPABILITY_BYTES = 64 * 1024
+LEFT_RUNNING = "left running by {}"
 GONE = "the agent that asked is gone"
 
 
@@ -43,7 +57,32 @@ class Times:
     drain: float = 0.5
 
 
-class Life:
+class AgentState(enum.Enum):
+    """Where an agent is in the table above."""
+
+    STARTING = enum.auto()
+    IDLE = enum.auto()
+    IN_TURN = enum.auto()
+    LOST = enum.auto()
+    ENDED = enum.auto()
+    STOPPED = enum.auto()
+
+
+Event = Literal["ready", "turn", "rest", "closed", "stop"]
+_NEXT: dict[tuple[AgentState, Event], AgentState] = {
+    (AgentState.STARTING, "ready"): AgentState.IDLE,
+    (AgentState.STARTING, "closed"): AgentState.LOST,
+    (AgentState.IDLE, "turn"): AgentState.IN_TURN,
+    (AgentState.IDLE, "closed"): AgentState.ENDED,
+    (AgentState.IN_TURN, "rest"): AgentState.IDLE,
+    (AgentState.IN_TURN, "closed"): AgentState.LOST,
+    (AgentState.LOST, "ready"): AgentState.ENDED,
+    (AgentState.LOST, "rest"): AgentState.ENDED,
+    **{(state, "stop"): AgentState.STOPPED for state in AgentState},
+}
+
+
+class AgentConnection:
     """Begins with ``begin``, ends by itself or with ``stop``, and is never begun again."""
 
     def __init__(
@@ -74,23 +113,31 @@ class Life:
         over.
         """
         self._process: PipedProcess | None = None
-        self._connection: Connection | None = None
-        self._over = asyncio.Event()
-        self._awaited = True
-        """Whether a start or a turn runs, which then says itself how the agent ended."""
-        self._in_turn = False
-        self._mourning: asyncio.Task[None] | None = None
+        self._rpc: RpcConnection | None = None
+        self._rpc_closed = asyncio.Event()
+        self._state = AgentState.STARTING
         self._watching: asyncio.Task[None] | None = None
-        self._epitaph: AgentGone | None = None
-        self._stopping = False
-        self._why_killed = ""
-        self._fault: BaseException | None = None
-        self.cancelled = False
-        self._overdue: asyncio.TimerHandle | None = None
+        self._reporting: asyncio.Task[None] | None = None
+        self._end: AgentGone | None = None
+        """How the agent ended, once that is known."""
+        self._ended_because = ""
+        """Why we ended it."""
+        self._session_error: BaseException | None = None
+        """What the session raised at something that the agent sent."""
+        self._cancelled = False
+        self._cancel_timer: asyncio.TimerHandle | None = None
 
     @property
     def over(self) -> bool:
-        return self._over.is_set() or self._stopping
+        return self._state in (AgentState.LOST, AgentState.ENDED, AgentState.STOPPED)
+
+    def _on(self, event: Event) -> None:
+        """Take ``event``; one that means nothing in this state changes nothing."""
+        before = self._state
+        self._state = _NEXT.get((before, event), before)
+        if self._state is AgentState.ENDED and before is not AgentState.ENDED:
+            report = self._report_end()
+            self._reporting = asyncio.get_running_loop().create_task(report, name="acp-end")
 
     # --- the handshake ---
 
@@ -101,15 +148,15 @@ class Life:
         argv = argv_of(command, self._session.cwd, environ)
         try:
             process = await self._session.spawn(
-                dying_with_us(argv), environ, title=f"left running by {self.name}"
+                dying_with_us(argv), environ, title=LEFT_RUNNING.format(self.name)
             )
         except ProcessError as error:
             raise AgentGone(str(error), command) from error
         self._process = process
-        self._connection = Connection(process.reader, process.writer, self, trace)
-        self._connection.start()
+        self._rpc = RpcConnection(process.reader, process.writer, self, trace)
+        self._rpc.start()
         self._watching = asyncio.get_running_loop().create_task(
-            self._watch(process, self._connection), name="acp-watch"
+            self._watch(process, self._rpc), name="acp-watch"
         )
         answer = schema.an_object(
             await self._handshake(
@@ -127,6 +174,7 @@ class Life:
         self.name = (
             label(schema.a_string(info.get("title")) or schema.a_string(info.get("name"))) or self.name
         )
+        process.title = LEFT_RUNNING.format(self.name)
         if type(version) is not int or version != schema.PROTOCOL_VERSION:
             theirs = readable_json(bounded(version, 200))
             raise AgentGone(
@@ -166,11 +214,9 @@ class Life:
             await self._session.remember({"sessionId": made})
         return memory is None
 
-    def at_rest(self) -> None:
-        """The start or the turn is over. An end that came meanwhile is told now."""
-        self._awaited = False
-        if self._over.is_set() and not self._stopping:
-            self._start_mourning()
+    def ready(self) -> None:
+        """The start is over. An end that came meanwhile is reported now."""
+        self._on("ready")
 
     async def _restore(self, known: str, place: JsonObject) -> bool:
         for method, can in (
@@ -214,8 +260,8 @@ class Life:
             async with asyncio.timeout(self._times.handshake):
                 return await self.call(method, params)
         except TimeoutError:
-            self._why_killed = f"did not answer {method} within {self._times.handshake:g} s"
-            raise await self.death() from None
+            self._ended_because = f"did not answer {method} within {self._times.handshake:g} s"
+            raise await self._end_error() from None
         except RpcError as error:
             raise self._refusal(method, error) from None
 
@@ -223,9 +269,9 @@ class Life:
 
     def begin_turn(self) -> None:
         """From now on ``cancel`` is for this turn."""
-        self._awaited = self._in_turn = True
+        self._on("turn")
         self._tools.turn += 1
-        self.cancelled = False
+        self._cancelled = False
 
     async def prompt(self, blocks: list[JsonObject]) -> str:
         """One prompt to its end; the stop reason.
@@ -236,11 +282,11 @@ class Life:
         said: MessageOutcome = "failed"
         try:
             await self._replay.over()
-            if self.cancelled:
+            if self._cancelled:
                 return "cancelled"
             result = await self.call("session/prompt", {"sessionId": self.agent_session, "prompt": blocks})
             stop = schema.a_string(schema.an_object(result).get("stopReason"))
-            if self.cancelled or stop == "cancelled":
+            if self._cancelled or stop == "cancelled":
                 ending, stop, said = "cancelled", "cancelled", "cancelled"
             else:
                 said = "completed"
@@ -251,38 +297,40 @@ class Life:
         except asyncio.CancelledError:
             # The session gave the turn up; the agent would go on with it, and answer no other prompt.
             said = "interrupted"
-            if self._connection is not None:
-                self._connection.notify("session/cancel", {"sessionId": self.agent_session})
+            if self._rpc is not None:
+                self._rpc.notify("session/cancel", {"sessionId": self.agent_session})
             raise
         except RpcError as error:
-            if self.cancelled:
+            if self._cancelled:
                 ending, said = "cancelled", "cancelled"
                 return "cancelled"
             raise self._refusal("session/prompt", error) from None
         finally:
-            if self._overdue is not None:
-                self._overdue.cancel()
-                self._overdue = None
-            if self._fault is not None:
+            if self._cancel_timer is not None:
+                self._cancel_timer.cancel()
+                self._cancel_timer = None
+            if self._session_error is not None:
                 # The session could not take something; it is not asked to take more.
                 await self.stop()
             else:
                 await self.asking.settle(GONE if self.over else "the turn is over")
                 await self.updates.end_turn(ending, said)
-            self.cancelled = self._in_turn = False
-            self.at_rest()
+            self._cancelled = False
+            self._on("rest")
 
     def cancel(self) -> None:
         """Ask the agent to end its turn; one that does not is ended itself after a while."""
-        if self.cancelled or self._connection is None or self.agent_session is None:
+        if self._cancelled or self._rpc is None or self.agent_session is None:
             return
-        self.cancelled = True
-        self._connection.notify("session/cancel", {"sessionId": self.agent_session})
+        self._cancelled = True
+        self._rpc.notify("session/cancel", {"sessionId": self.agent_session})
         self.asking.withdraw("the turn was cancelled")
-        self._overdue = asyncio.get_running_loop().call_later(self._times.cancel, self._end_overdue)
+        self._cancel_timer = asyncio.get_running_loop().call_later(self._times.cancel, self._end_uncancelled)
 
-    def _end_overdue(self) -> None:
-        self._why_killed = f"did not end its turn within {self._times.cancel:g} s of a cancel, and was ended"
+    def _end_uncancelled(self) -> None:
+        self._ended_because = (
+            f"did not end its turn within {self._times.cancel:g} s of a cancel, and was ended"
+        )
         if self._process is not None:
             self._process.kill()
 
@@ -291,13 +339,13 @@ class Life:
 
         Raises ``RpcError``, ``AgentGone``, or what the session raised meanwhile.
         """
-        connection = self._connection
+        connection = self._rpc
         if connection is None:
             raise AgentGone(f"{self.name} is not running.")
         try:
             return await connection.request(method, params)
         except Closed:
-            raise await self.death() from None
+            raise await self._end_error() from None
 
     # --- what the agent sends ---
 
@@ -313,7 +361,7 @@ class Life:
                 return
             await self.updates.take(update)
             if self.updates.compactions.refusal is not None:
-                if self._in_turn:
+                if self._state is AgentState.IN_TURN:
                     self.cancel()
                 else:
                     await self.updates.compactions.complain()
@@ -341,46 +389,50 @@ class Life:
     async def _accepted(self, method: str, params: JsonObject) -> Answering:
         match method:
             case "session/request_permission":
-                if self.cancelled:
+                if self._cancelled:
                     return at_once(CANCELLED)
                 return await self.asking.permission(params)
             case "elicitation/create":
-                if self.cancelled:
+                if self._cancelled:
                     return at_once({"action": "cancel"})
                 return await self.asking.elicitation(params, self.name)
             case _:
                 raise RpcError(schema.METHOD_NOT_FOUND, f"Method not found: {method}", {"method": method})
 
     def ended(self, fault: BaseException | None) -> None:
-        self._fault = fault
-        self._over.set()
-        if not self._stopping and not self._awaited:
-            self._start_mourning()
+        self._session_error = fault
+        self._rpc_closed.set()
+        self._on("closed")
 
     # --- the end ---
 
     async def stop(self) -> None:
         """End the agent and whatever it started. Never raises."""
-        self._stopping = True
-        if self._overdue is not None:
-            self._overdue.cancel()
-        if self._connection is not None:
-            await self._connection.close()
+        await self._close()
         if self._process is not None:
             await self._process.stop(self._times.patience)
+        reporting = self._reporting
+        if reporting is not None and reporting is not asyncio.current_task() and not reporting.done():
+            reporting.cancel()
+            await asyncio.wait([reporting])
+
+    async def _close(self) -> None:
+        self._on("stop")
+        if self._cancel_timer is not None:
+            self._cancel_timer.cancel()
+        if self._rpc is not None:
+            await self._rpc.close()
         if self._watching is not None:
             self._watching.cancel()
-        mourning = self._mourning
-        if mourning is not None and mourning is not asyncio.current_task() and not mourning.done():
-            mourning.cancel()
-            await asyncio.wait([mourning])
 
-    async def death(self) -> AgentGone:
-        """The error that says how the agent ended. Ends its process where that still runs."""
-        process, connection = self._process, self._connection
+    async def _end_error(self) -> AgentGone:
+        """The error that says how the agent ended. Ends its process where that still runs; what an ended one
+        left running in a session of its own is the session's to show.
+        """
+        process, connection = self._process, self._rpc
         if process is None or connection is None:
             return AgentGone(f"{self.name} is not running.")
-        if not self._why_killed:
+        if not self._ended_because:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._times.patience):
                     await process.ended()
@@ -393,45 +445,46 @@ class Life:
                 + "\n".join(connection.garbage_lines)
             )
         error = AgentGone(
-            f"{self.name} {self._why_killed or how}.",
+            f"{self.name} {self._ended_because or how}.",
             long_text("\n\n".join(part for part in details if part)),
         )
-        self._epitaph = error
-        await self.stop()
+        self._end = error
+        if process.running:
+            await self.stop()
+        else:
+            await self._close()
+            process.close_streams()
         return error
 
-    async def _watch(self, process: PipedProcess, connection: Connection) -> None:
+    async def _watch(self, process: PipedProcess, connection: RpcConnection) -> None:
         """A child of the agent may hold its output open after its end; then there is no end of file."""
         await process.ended()
-        while not self._over.is_set():
+        while not self._rpc_closed.is_set():
             before = connection.received
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._times.drain):
-                    await self._over.wait()
+                    await self._rpc_closed.wait()
             if connection.reading and connection.received == before:
                 connection.break_off()
 
-    def _start_mourning(self) -> None:
-        self._mourning = asyncio.get_running_loop().create_task(self._mourn(), name="acp-mourning")
+    async def ended_with(self) -> AgentGone:
+        """Wait until an end outside a turn is reported, and say again how it ended."""
+        if self._reporting is not None:
+            await asyncio.wait([self._reporting])
+        return self._end or AgentGone(f"{self.name} is not running.")
 
-    async def buried(self) -> AgentGone:
-        """Wait until an end outside a turn was told, and say again how it ended."""
-        if self._mourning is not None:
-            await asyncio.wait([self._mourning])
-        return self._epitaph or AgentGone(f"{self.name} is not running.")
-
-    async def _mourn(self) -> None:
-        """The agent ended outside any turn."""
-        error = await self.death()
-        if self._fault is not None:
+    async def _report_end(self) -> None:
+        """The agent ended outside any turn: tell the session."""
+        error = await self._end_error()
+        if self._session_error is not None:
             why = "the session could not take what it sent"
-            error = AgentGone(f"{self.name} was ended: {why}.", repr(self._fault))
+            error = AgentGone(f"{self.name} was ended: {why}.", repr(self._session_error))
         else:
-            # Whatever the session says to these, that the agent is gone must be told.
+            # Whatever the session answers to these, the end is reported.
             with contextlib.suppress(Exception):
                 await self.asking.settle(GONE)
                 await self.updates.end_turn("lost", "interrupted")
-        self._epitaph = error
+        self._end = error
         self._session.gone(error)
 
     def _refusal(self, method: str, error: RpcError) -> AgentError:
