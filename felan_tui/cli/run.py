@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from felan_core.files.advice import unwritable
-from felan_core.files.private import open_private
 from felan_tui.cli import exits
 from felan_tui.cli.embed import EmbeddedHost, Folders, claim
 from felan_tui.cli.garbage import pause, set_aside
+from felan_tui.cli.log_file import RotatingHandler, write_to
 from felan_tui.session.crash import report
 from felan_tui.session.errors import HostUnavailable
 from felan_tui.session.start import Start
@@ -124,14 +124,13 @@ def _own_screen(log: Path) -> Generator[None]:
     Raises ``HostUnavailable`` where the log cannot be written.
     """
     sys.stderr.flush()
-    try:
-        target = open_private(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    except OSError as error:
-        raise HostUnavailable(exits.UNWRITABLE, unwritable(log, error)) from error
     kept, drawn = os.dup(2), sys.__stderr__
-    os.dup2(target, 2)
-    os.close(target)
-    handler = logging.StreamHandler()
+    try:
+        write_to(log)
+    except OSError as error:
+        os.close(kept)
+        raise HostUnavailable(exits.UNWRITABLE, unwritable(log, error)) from error
+    handler = RotatingHandler(log)
     handler.setFormatter(SafeFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     terminal = open(os.dup(1), "w", encoding="utf-8", errors="replace")  # noqa: SIM115 closed below

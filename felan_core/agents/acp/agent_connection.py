@@ -1,26 +1,14 @@
-"""One agent from its start to its end: its process, the handshake, its one session, and how it ended.
-
-state      event       next       what happens
-STARTING   ready       IDLE       the backend may take turns
-STARTING   closed      LOST       the start fails, and says how the agent ended
-IDLE       turn        IN_TURN    the agent gets a prompt; a cancel is for this turn from now on
-IDLE       closed      ENDED      the end is reported to the session
-IN_TURN    rest        IDLE       the questions of the turn are settled, its tools ended
-IN_TURN    closed      LOST       the turn fails, and says how the agent ended
-LOST       ready,rest  ENDED      nobody said how: the end is reported to the session
-any        stop        STOPPED    the process is ended; nothing is reported
-"""
+"""One agent from its start to its end: its process, the handshake, its one session, and how it ended."""
 
 import asyncio
 import contextlib
-import enum
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from felan_core import __version__
 from felan_core.agents.acp import schema
+from felan_core.agents.acp.agent_state import AgentState, Event, after
 from felan_core.agents.acp.asking import CANCELLED, Asking, at_once
 from felan_core.agents.acp.clip import bounded, label, long_text, readable_json
 from felan_core.agents.acp.login import MAX_WAYS, ways
@@ -55,31 +43,6 @@ class Times:
     cancel: float = 10.0
     patience: float = 1.0
     drain: float = 0.5
-
-
-class AgentState(enum.Enum):
-    """Where an agent is in the table above."""
-
-    STARTING = enum.auto()
-    IDLE = enum.auto()
-    IN_TURN = enum.auto()
-    LOST = enum.auto()
-    ENDED = enum.auto()
-    STOPPED = enum.auto()
-
-
-Event = Literal["ready", "turn", "rest", "closed", "stop"]
-_NEXT: dict[tuple[AgentState, Event], AgentState] = {
-    (AgentState.STARTING, "ready"): AgentState.IDLE,
-    (AgentState.STARTING, "closed"): AgentState.LOST,
-    (AgentState.IDLE, "turn"): AgentState.IN_TURN,
-    (AgentState.IDLE, "closed"): AgentState.ENDED,
-    (AgentState.IN_TURN, "rest"): AgentState.IDLE,
-    (AgentState.IN_TURN, "closed"): AgentState.LOST,
-    (AgentState.LOST, "ready"): AgentState.ENDED,
-    (AgentState.LOST, "rest"): AgentState.ENDED,
-    **{(state, "stop"): AgentState.STOPPED for state in AgentState},
-}
 
 
 class AgentConnection:
@@ -134,7 +97,7 @@ class AgentConnection:
     def _on(self, event: Event) -> None:
         """Take ``event``; one that means nothing in this state changes nothing."""
         before = self._state
-        self._state = _NEXT.get((before, event), before)
+        self._state = after(before, event)
         if self._state is AgentState.ENDED and before is not AgentState.ENDED:
             report = self._report_end()
             self._reporting = asyncio.get_running_loop().create_task(report, name="acp-end")

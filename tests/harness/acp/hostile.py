@@ -1,6 +1,7 @@
 """Agents that send one bad or far too large member each, on raw lines; run like `scripted.py`."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,21 @@ def go_on(prompt: dict[str, Any]) -> None:
         prompt = await_method("session/prompt")
         text(" again")
         finish(prompt)
+
+
+def leaves() -> None:
+    """It starts a server in a session of its own, which ignores TERM, and says which; then it exits."""
+    begin_prompt = begin()
+    deaf = (
+        "import signal, time; signal.signal(15, signal.SIG_IGN); print('ready', flush=True); time.sleep(600)"
+    )
+    left = subprocess.Popen([sys.executable, "-c", deaf], start_new_session=True, stdout=subprocess.PIPE)
+    assert left.stdout is not None
+    left.stdout.readline()
+    text(str(left.pid))
+    finish(begin_prompt)
+    await_method("session/prompt")
+    os._exit(0)
 
 
 def many_commands() -> None:

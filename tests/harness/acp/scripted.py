@@ -453,21 +453,6 @@ def dies_with_children() -> None:
     os._exit(4)
 
 
-def leaves() -> None:
-    """It starts a server in a session of its own, which ignores TERM, and says which; then it exits."""
-    begin_prompt = begin()
-    deaf = (
-        "import signal, time; signal.signal(15, signal.SIG_IGN); print('ready', flush=True); time.sleep(600)"
-    )
-    left = subprocess.Popen([sys.executable, "-c", deaf], start_new_session=True, stdout=subprocess.PIPE)
-    assert left.stdout is not None
-    left.stdout.readline()
-    text(str(left.pid))
-    finish(begin_prompt)
-    await_method("session/prompt")
-    os._exit(0)
-
-
 def lives_on() -> None:
     """codex: the end of its input does not end it; nor does TERM."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -159,6 +159,7 @@ async def test_what_an_agent_left_running_is_a_process_of_the_session_until_it_i
     seat: Seat, ending: str
 ) -> None:
     seat.host.processes._look_seconds = 0.02  # pyright: ignore[reportPrivateUsage]
+    seat.hand.file = "hostile.py"
     await seat.prompt("leaves")
     await until(lambda: seat.replica.state.processes)
     (row,) = seat.replica.state.processes.values()
