@@ -59,6 +59,7 @@ async def test_a_panel_follows_live_to_the_end(host: Rig, work: Path) -> None:
     data = await follow(client, replica.state.session, process)
     assert data == b"".join(b"line %d\n" % n for n in range(1, 6)) + b"no \xff text"
     await until(lambda: replica.state.processes[process].state == "exited")
+    await until(lambda: replica.state.processes[process].output.end == len(data))
     row = replica.state.processes[process]
     assert (row.exit_code, row.output.end, row.cwd) == (0, len(data), str(work))
 
@@ -259,6 +260,7 @@ async def test_a_change_that_was_told_late_undoes_nothing(
 
     replica.on_change = changed
     process = await client.shell(replica.state.session, op.ShellParams(command="echo x"))
+    await until(lambda: replica.state.processes[process].output.end == 2)
     await until(lambda: replica.state.processes[process].state == "exited")
     running = rig.processes.get(process)
     from dataclasses import replace

@@ -355,3 +355,17 @@ async def test_a_spoiled_row_costs_its_session_alone(host: Rig, work: Path) -> N
         await client.attach(bad.session)
     assert (refusal.value.code, refusal.value.details) == ("storage_failure", {"unreadable": True})
     assert (await client.attach(good.session)).state.session == good.session
+
+
+async def test_a_command_whose_row_cannot_be_stored_never_runs(full: Rig, work: Path) -> None:
+    client = await full.client()
+    replica = await full.session(client, work)
+    session = replica.state.session
+    disk(full).fail_once("touch ran")
+    with pytest.raises(ProtocolError):
+        await client.shell(session, op.ShellParams(command="touch ran"))
+    assert full.processes.list() == [] and replica.state.processes == {}
+    replica = await client.attach(session)
+    later = await client.shell(session, op.ShellParams(command="touch later"))
+    await until(lambda: replica.state.processes[later].state == "exited")
+    assert (work / "later").exists() and not (work / "ran").exists()
