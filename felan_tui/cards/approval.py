@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from felan_core.protocol.interactions import ApprovalOption, ApprovalRequest, Interaction
+from felan_tui.bars.hint_rule import KeyHint
 from felan_tui.cards.card import CardContext, Draft, InteractionCard
 from felan_tui.cards.choices import Choices
 from felan_tui.cards.chooser import Choice, Chooser
@@ -16,7 +17,7 @@ from felan_tui.cards.entry import LineEntry
 from felan_tui.cards.excerpt import Excerpt
 from felan_tui.cards.squeeze import Gap
 from felan_tui.cards.subject import request_lines
-from felan_tui.cards.wording import CardKey, capitalized
+from felan_tui.cards.wording import capitalized
 
 SAY_WHY = "\x00say-why"
 """Our own choice beside those of the request; no host gives an id with a control character."""
@@ -80,12 +81,12 @@ class ApprovalCard(InteractionCard):
         return kept if self.note.written else {}
 
     @property
-    def keys(self) -> Sequence[CardKey]:
+    def keys(self) -> Sequence[KeyHint]:
         if self._noting:
-            return (CardKey("Enter", "reject, with this reason", "enter"),)
-        digits = CardKey(f"1–{min(9, len(self.choices.chooser.choices))}", "answer")
-        why = (CardKey("w", "reject, say why", "w"),) if self._reject is not None else ()
-        return (digits, CardKey("o", "whole", "o"), *why, CardKey("↑↓ Enter", "choose"))
+            return (KeyHint("Enter", "reject with this reason", "enter"),)
+        digits = KeyHint(f"1–{min(9, len(self.choices.chooser.choices))}", "answer")
+        why = (KeyHint("w", "say why", "w"),) if self._reject is not None else ()
+        return (digits, KeyHint("o", "whole", "o"), *why, KeyHint("↑↓ Enter", "choose"))
 
     def focus_target(self) -> Widget:
         return self.note if self._noting else self

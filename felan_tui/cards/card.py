@@ -18,6 +18,7 @@ from textual.widget import Widget
 
 from felan_core.protocol.errors import ProtocolError
 from felan_core.protocol.interactions import Interaction, validate_interaction_answer
+from felan_tui.bars.hint_rule import KeyHint
 from felan_tui.cards.guard import Clock, Guard
 from felan_tui.cards.head import Head
 from felan_tui.cards.lines import Lines
@@ -26,12 +27,10 @@ from felan_tui.cards.squeeze import Squeeze
 from felan_tui.cards.subject import request_lines
 from felan_tui.cards.terminal import watch_terminal_focus
 from felan_tui.cards.wording import (
-    CardKey,
     can_ask_again,
     ended,
     header,
     is_open,
-    keys_in,
     one_line,
     state_words,
     waiting,
@@ -43,7 +42,6 @@ Draft = dict[str, Any]
 """What is typed or marked and not answered yet, as plain JSON; each kind of card has its own members."""
 
 TOO_SOON = "too soon: press again"
-LEAVE = CardKey("Esc", "back", "escape")
 
 
 def _now_ms() -> int:
@@ -59,12 +57,8 @@ class CardContext:
     """Monotonic seconds, for the guard."""
     now: Callable[[], int] = field(default=_now_ms)
     """Milliseconds since the epoch, for how long it waits and when it expires."""
-    key: str = ""
-    """The name of the key that goes to the cards, such as `F2`; it is shown on a card that has no focus."""
     agent: Callable[[], str] = lambda: ""
     """The name of the agent that asks; empty while none is known."""
-    hints: bool = True
-    """Whether a card shows its keys itself; False where the screen does."""
 
 
 class InteractionCard(Widget, can_focus=True):
@@ -87,7 +81,7 @@ class InteractionCard(Widget, can_focus=True):
         Binding("r", "ask_again", "Ask again", id="felan.card.ask_again"),
     ]
 
-    KEYS: ClassVar[Sequence[CardKey]] = ()
+    KEYS: ClassVar[Sequence[KeyHint]] = ()
     """The keys of this kind of card, those that answer first."""
     squeeze_rank = 4
     """When the card gives rows, in a stack: what is around it gives after that."""
@@ -135,8 +129,8 @@ class InteractionCard(Widget, can_focus=True):
         return {}
 
     @property
-    def keys(self) -> Sequence[CardKey]:
-        """The keys that do something now, beside Esc."""
+    def keys(self) -> Sequence[KeyHint]:
+        """The keys that do something now, beside Esc; the hint rule shows them."""
         return self.KEYS
 
     # --- what the screen says to the card ---
@@ -369,15 +363,13 @@ class InteractionCard(Widget, can_focus=True):
         self._fold.show([])
         words = state_words(self.interaction, self.around.now())
         self._state.show([Content.assemble((words, "$text-muted"))] if words else [])
-        self._foot.show(self._foot_lines())
+        problem = f"✗ {self._problem}" if self._problem else ""
+        self._foot.show([Content.assemble((problem, "$text-error"))])
         self._show_head()
 
     def shows(self, child: Widget) -> bool:
         """Whether this part of the body is shown while the card is open."""
         return True
-
-    def _text_width(self) -> int:
-        return self.content_size.width or max(10, self.screen.size.width - 4)
 
     def _ended_line(self) -> Content:
         how = ended(self.interaction, self.around.me)
@@ -392,21 +384,6 @@ class InteractionCard(Widget, can_focus=True):
         elif can_ask_again(self.interaction):
             parts.insert(1, ("  r ask again", "bold $text-accent"))
         return Content.assemble(*parts)
-
-    def _foot_lines(self) -> list[Content]:
-        lines: list[Content] = []
-        if self._problem:
-            lines.append(Content.assemble((f"✗ {self._problem}", "$text-error")))
-        if not self.around.hints:
-            return lines
-        if self._inside:
-            words = keys_in((*self.keys, LEAVE), self._text_width())
-            lines.append(Content.assemble((words, "$text-muted")))
-        else:
-            # The row is there without a key to name too, so that nothing moves when the focus comes.
-            words = f"{self.around.key} to answer" if self.around.key else " "
-            lines.append(Content.assemble((words, "bold $text-warning")))
-        return lines
 
     # --- actions ---
 

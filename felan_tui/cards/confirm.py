@@ -6,13 +6,13 @@ from textual import events
 from textual.widget import Widget
 
 from felan_core.protocol.interactions import Interaction
+from felan_tui.bars.hint_rule import KeyHint
 from felan_tui.cards.card import CardContext, Draft, InteractionCard
 from felan_tui.cards.choices import Choices
 from felan_tui.cards.chooser import Choice, Chooser
 from felan_tui.cards.excerpt import Excerpt
 from felan_tui.cards.squeeze import Gap
 from felan_tui.cards.subject import request_lines
-from felan_tui.cards.wording import CardKey
 
 YES, NO = "yes", "no"
 
@@ -20,7 +20,7 @@ YES, NO = "yes", "no"
 class ConfirmCard(InteractionCard):
     """A question, its message, and `1 Yes  2 No`; y and n choose too."""
 
-    KEYS = (CardKey("y", "yes", "y"), CardKey("n", "no", "n"), CardKey("o", "whole", "o"))
+    KEYS = (KeyHint("y", "yes", "y"), KeyHint("n", "no", "n"), KeyHint("o", "whole", "o"))
 
     def __init__(
         self,

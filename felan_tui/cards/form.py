@@ -7,18 +7,18 @@ from textual import events
 from textual.widget import Widget
 
 from felan_core.protocol.interactions import FormRequest, Interaction
+from felan_tui.bars.hint_rule import KeyHint
 from felan_tui.cards.card import CardContext, Draft, InteractionCard
 from felan_tui.cards.excerpt import Excerpt
 from felan_tui.cards.form_body import FormBody
 from felan_tui.cards.squeeze import Gap
 from felan_tui.cards.subject import request_lines
-from felan_tui.cards.wording import CardKey
 
 
 class FormCard(InteractionCard):
     """The form's description, its fields, and its two buttons as declared."""
 
-    KEYS = (CardKey("Tab", "next field", "tab"), CardKey("Enter", "go on", "enter"))
+    KEYS = (KeyHint("Tab", "next field", "tab"), KeyHint("Enter", "go on", "enter"))
 
     def __init__(
         self,

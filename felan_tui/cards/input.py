@@ -6,9 +6,9 @@ from textual.widget import Widget
 
 from felan_core.protocol.base import or_default
 from felan_core.protocol.interactions import InputRequest, Interaction
+from felan_tui.bars.hint_rule import KeyHint
 from felan_tui.cards.card import CardContext, Draft, InteractionCard
 from felan_tui.cards.entry import BlockEntry, LineEntry
-from felan_tui.cards.wording import CardKey
 
 
 class InputCard(InteractionCard):
@@ -40,9 +40,9 @@ class InputCard(InteractionCard):
         return {"text": self.field.written} if self.field.written != self._default else {}
 
     @property
-    def keys(self) -> Sequence[CardKey]:
-        newline = (CardKey("Ctrl+J", "new line", "ctrl+j"),) if isinstance(self.field, BlockEntry) else ()
-        return (CardKey("Enter", "send", "enter"), *newline)
+    def keys(self) -> Sequence[KeyHint]:
+        newline = (KeyHint("Ctrl+J", "new line", "ctrl+j"),) if isinstance(self.field, BlockEntry) else ()
+        return (KeyHint("Enter", "send", "enter"), *newline)
 
     def focus_target(self) -> Widget:
         return self if self.folded else self.field

@@ -8,10 +8,10 @@ from textual.widget import Widget
 
 from felan_core.protocol.base import or_default
 from felan_core.protocol.interactions import Interaction, SelectRequest
+from felan_tui.bars.hint_rule import KeyHint
 from felan_tui.cards.card import CardContext, Draft, InteractionCard
 from felan_tui.cards.choices import Choices
 from felan_tui.cards.chooser import Choice, Chooser
-from felan_tui.cards.wording import CardKey
 
 
 class SelectCard(InteractionCard):
@@ -49,14 +49,14 @@ class SelectCard(InteractionCard):
         return {"marked": self.chooser.marked} if self.chooser.marked else {}
 
     @property
-    def keys(self) -> Sequence[CardKey]:
-        first = (CardKey("type", "filter"),) if self.chooser.filters else ()
+    def keys(self) -> Sequence[KeyHint]:
+        first = (KeyHint("type", "filter"),) if self.chooser.filters else ()
         if self.chooser.several:
-            mark = CardKey("↑↓ Space" if self.chooser.filters else "1–9 or ↑↓ Space", "mark")
-            return (*first, mark, CardKey("Enter", f"send, {self._bounds} of them", "enter"))
+            mark = KeyHint("↑↓ Space" if self.chooser.filters else "1–9 or ↑↓ Space", "mark")
+            return (*first, mark, KeyHint("Enter", f"send, {self._bounds} of them", "enter"))
         if self.chooser.filters:
-            return (*first, CardKey("↑↓ Enter", "choose"))
-        return (CardKey("1–9", "answer"), CardKey("↑↓ Enter", "choose"), CardKey("o", "whole", "o"))
+            return (*first, KeyHint("↑↓ Enter", "choose"))
+        return (KeyHint("1–9", "answer"), KeyHint("↑↓ Enter", "choose"), KeyHint("o", "whole", "o"))
 
     def press(self, event: events.Key) -> bool:
         return self.choices.press(event)

@@ -1,6 +1,6 @@
 """Holds the cards of all open interactions: one is shown whole, the others are counted and named."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from felan_core.protocol.interactions import Interaction
+from felan_tui.bars.hint_rule import KeyHint
 from felan_tui.cards.card import CardContext, Draft, InteractionCard
 from felan_tui.cards.lines import Lines
 from felan_tui.cards.make import card_for
@@ -21,6 +22,9 @@ from felan_tui.text.cells import cut
 
 LINGER = 6.0
 """Seconds for which a card that ended stays as one line."""
+
+ASK_AGAIN = KeyHint("r", "ask again", "r")
+NEXT = KeyHint("Ctrl+N", "next card", "ctrl+n")
 
 NAMED = 3
 """Other cards that are named where there is room; more are only counted."""
@@ -135,6 +139,15 @@ class CardStack(Widget, can_focus=False):
         return self._cards.get(self._current) if self._current is not None else None
 
     @property
+    def keys(self) -> Sequence[KeyHint]:
+        """The keys that do something while the focus is in the cards, beside Esc."""
+        card = self.current
+        if card is None:
+            return ()
+        own = (ASK_AGAIN,) if card.folded else card.keys
+        return (*own, NEXT) if len(self._focusable) > 1 else own
+
+    @property
     def waiting(self) -> int:
         """How many interactions still take an answer."""
         return sum(1 for card in self._cards.values() if not card.folded)
@@ -234,7 +247,7 @@ class CardStack(Widget, can_focus=False):
 
     def action_show_next(self, step: int) -> None:
         """Show the next card (or the one before), and go there when the focus was in the cards."""
-        order = [one for one, card in self._cards.items() if card.can_focus]
+        order = self._focusable
         if len(order) < 2:
             return
         at = order.index(self._current) if self._current in order else 0
@@ -245,6 +258,10 @@ class CardStack(Widget, can_focus=False):
         self._arrange()
         if inside:
             self.focus_current()
+
+    @property
+    def _focusable(self) -> list[str]:
+        return [one for one, card in self._cards.items() if card.can_focus]
 
     def _has_focus_inside(self) -> bool:
         focused = self.screen.focused
@@ -266,11 +283,7 @@ class CardStack(Widget, can_focus=False):
         lines: list[Content] = []
         names: list[Content] = []
         if others:
-            lines.append(
-                Content.assemble(
-                    (f"+{len(others)} more waiting", "bold $text-warning"), ("  Ctrl+N next", "$text-muted")
-                )
-            )
+            lines.append(Content.assemble((f"+{len(others)} more waiting", "bold $text-warning")))
             width = max(10, self.size.width - 8)
             named = [cut(one_line(self._cards[one].interaction), width) for one in others[:NAMED]]
             names = [Content.assemble((f"  {text}", "$text-muted")) for text in named]

@@ -4,9 +4,7 @@ Everything returned is safe to show: text of agents and of other clients has pas
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from felan_core.protocol.base import or_default
 from felan_core.protocol.interactions import (
@@ -18,7 +16,7 @@ from felan_core.protocol.interactions import (
     InteractionRequest,
     SelectRequest,
 )
-from felan_tui.text.cells import cell_len, cut
+from felan_tui.text.cells import cut
 from felan_tui.text.safe import safe_line
 from felan_tui.text.spans import span
 
@@ -45,16 +43,6 @@ _TO_RUN = re.compile(r"^run(ning)?:? ")
 """What agents write before a command in a title; the head has that word already."""
 
 
-class CardKey(NamedTuple):
-    """A key of a card as a person reads it, what it does in a word or two, and its name for Textual (empty
-    where there are several).
-    """
-
-    key: str
-    does: str
-    press: str = ""
-
-
 @dataclass(frozen=True)
 class Ended:
     """How an interaction ended, as glyph, tone (a theme variable) and words."""
@@ -77,14 +65,6 @@ def can_ask_again(interaction: Interaction) -> bool:
 def title_of(request: InteractionRequest) -> str:
     """The request's title, whichever kind it is."""
     return request.form.title if isinstance(request, FormRequest) else request.title
-
-
-def keys_in(keys: Sequence[CardKey], cells: int) -> str:
-    """The keys in `cells` cells. Those at the end go first, but the last one stays."""
-    *some, last = [f"{one.key} {one.does}" for one in keys]
-    while some and cell_len(" · ".join([*some, last])) > cells:
-        some.pop()
-    return cut(" · ".join([*some, last]), cells)
 
 
 def capitalized(text: str) -> str:

@@ -19,6 +19,7 @@ from textual.worker import Worker
 from felan_core.protocol.base import or_default
 from felan_core.protocol.operations.processes import StopSignal
 from felan_core.protocol.session import ProcessRow
+from felan_tui.bars.hint_rule import KeyHint
 from felan_tui.panel import words
 from felan_tui.panel.follower import Follower
 from felan_tui.panel.listing import ProcessList
@@ -26,7 +27,7 @@ from felan_tui.panel.log import OutputLog
 from felan_tui.panel.output import OutputView
 from felan_tui.panel.source import OutputSource
 from felan_tui.panel.stopping import Stopping
-from felan_tui.text.cells import cell_len, cut
+from felan_tui.text.cells import cut
 from felan_tui.text.safe import safe_line
 from felan_tui.text.widgets import Line, set_titles
 from felan_tui.transcript.look import State
@@ -38,12 +39,11 @@ LIST_MOST = 4
 """Rows of the list above the output."""
 
 SAID_MS = 15_000
-"""How long what came of a stop is said in place of the keys."""
+"""How long the outcome of a stop is shown."""
 
-RUNNING_KEYS = ("x stop", "i interrupt")
-LEFT_KEY = "x stop what still runs"
-OTHER_KEY = "↑↓ process"
-BACK_KEY = "Esc back"
+RUNNING_KEYS = (KeyHint("x", "stop", "x"), KeyHint("i", "interrupt", "i"))
+LEFT_KEY = KeyHint("x", "stop what still runs", "x")
+OTHER_KEY = KeyHint("↑↓", "process")
 NOTHING = "No process has run yet. Type ! and a command to start one."
 HELD = "output waits while you read"
 
@@ -132,6 +132,9 @@ class ProcessPanel(Container):
     class Closed(Message):
         """A person is done with the panel."""
 
+    class KeysChanged(Message):
+        """``keys`` are others now."""
+
     def __init__(
         self,
         source: OutputSource | None = None,
@@ -161,6 +164,7 @@ class ProcessPanel(Container):
         self._visible = False
         self._list_rows: int | None = None
         self._timer: Timer | None = None
+        self._keys: list[KeyHint] = []
 
     def compose(self) -> ComposeResult:
         with Container(id="process-body"):
@@ -285,6 +289,9 @@ class ProcessPanel(Container):
 
     def _tell(self) -> None:
         set_titles(self, words.heading(self._list.rows))
+        if (keys := self.keys) != self._keys:
+            self._keys = keys
+            self.post_message(self.KeysChanged())
         self._tell_tail()
         self._tell_line()
         self._tick_if_needed()
@@ -301,21 +308,18 @@ class ProcessPanel(Container):
             self._show_line(self._answer(self._said, now), "$text", width)
         else:
             self._said = None
-            right = self._follow_words()
-            room = width - cell_len(right) - (2 if right else 0)
-            keys = cut(" · ".join(self._keys()), room)
-            gap = " " * max(0, width - cell_len(keys) - cell_len(right))
-            self._line.show(keys, gap, (right, "$text-accent"))
+            self._show_line(self._follow_words(), "$text-accent", width)
 
-    def _keys(self) -> list[str]:
-        """The keys that do something now: of an ended process only what it left can be stopped."""
+    @property
+    def keys(self) -> list[KeyHint]:
+        """The panel's own keys that do something now, for the hint rule: of an ended process only what it left
+        can be stopped.
+        """
         row = self._list.row(self._list.chosen)
-        keys: list[str] = list(RUNNING_KEYS) if row is not None and row.state == "running" else []
+        keys = list(RUNNING_KEYS) if row is not None and row.state == "running" else []
         if row is not None and words.left_of(row):
             keys.append(LEFT_KEY)
-        if len(self._list.rows) > 1:
-            keys.append(OTHER_KEY)
-        return [*keys, BACK_KEY]
+        return [OTHER_KEY, *keys] if len(self._list.rows) > 1 else keys
 
     def _show_line(self, text: str, style: str, width: int) -> None:
         self._line.show((cut(text, width), style))

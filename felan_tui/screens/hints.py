@@ -36,8 +36,8 @@ TRANSCRIPT: Final = (
 @dataclass(frozen=True)
 class Situation:
     """What the hints depend on. ``verb``: what Enter does; ``document``: the title of a document or table
-    that is new and not in sight; ``new_lines``: None while the transcript follows its end; ``card``: the
-    keys of the card that has the focus.
+    that is new and not in sight; ``new_lines``: None while the transcript follows its end; ``own``: the keys
+    of the card or the panel that has the focus.
     """
 
     focus: Focus = "composer"
@@ -54,7 +54,7 @@ class Situation:
     document: str = ""
     new_lines: int | None = None
     readable: bool = False
-    card: Sequence[KeyHint] = ()
+    own: Sequence[KeyHint] = ()
 
 
 def key_hints(now: Situation) -> list[KeyHint]:
@@ -69,8 +69,8 @@ def key_hints(now: Situation) -> list[KeyHint]:
             hints += [*leave, *_composer(now)]
         case "transcript":
             hints += [*TRANSCRIPT, *leave]
-        case "card":
-            hints += [*now.card, *leave]
+        case "card" | "panel":
+            hints += [*(one._replace(rank=3 + at) for at, one in enumerate(now.own)), *leave]
         case _:
             hints += leave
     if now.new_lines is not None:

@@ -288,6 +288,9 @@ class SessionScreen(AppScreen):
         if self._view is not None:
             self._requests.spawn(self._view.stop(event.process_id, event.signal))
 
+    def on_process_panel_keys_changed(self) -> None:
+        self.rule.update_line()
+
     def on_process_panel_closed(self) -> None:
         self.remove_class("-zoomed")
         self._back_to_the_composer()

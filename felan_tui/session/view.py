@@ -4,6 +4,7 @@ Changes are collected and drawn at most once a frame; text goes to the transcrip
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from textual.timer import Timer
@@ -29,7 +30,7 @@ from felan_core.protocol.operations.processes import StopSignal
 from felan_core.protocol.reducer import OPEN_STATES
 from felan_tui.actions import commands_with
 from felan_tui.bars import HeaderLine, PointerBar, QueueLines
-from felan_tui.bars.hint_rule import HintRule
+from felan_tui.bars.hint_rule import HintRule, KeyHint
 from felan_tui.cards.card import CardContext
 from felan_tui.cards.stack import CardStack
 from felan_tui.cards.wording import can_ask_again
@@ -52,7 +53,6 @@ from felan_tui.session.transcript import SessionTranscript
 from felan_tui.text.safe import safe_line
 
 FRAME = 1 / 30
-CARD_KEY = "F2"
 _TOUCHES: dict[type, tuple[str, ...]] = {
     SessionUpdated: ("header", "run", "composer"),
     SessionClosed: ("header",),
@@ -78,7 +78,7 @@ class SessionView:
         self.transcript = SessionTranscript(lambda: screen.query_one(Composer).area)
         self._presenter = TranscriptPresenter(self.transcript, link.replica, me=NAME)
         self.cards = CardStack(
-            around=CardContext(me=link.me, key=CARD_KEY, agent=self._agent),
+            around=CardContext(me=link.me, agent=self._agent),
             leave_to=lambda: screen.query_one(Composer).area,
         )
         self._above = ElementArea("above", "transcript")
@@ -189,6 +189,7 @@ class SessionView:
         return replace(
             now,
             waiting=self.can_answer,
+            own=self._own_keys(now.focus),
             running=state.run is not None and not self._lost,
             held=state.queue.held and bool(state.queue.items),
             processes=len(state.processes),
@@ -198,6 +199,11 @@ class SessionView:
             new_lines=None if transcript.following or not transcript.display else transcript.new_lines,
             readable=bool(transcript.display),
         )
+
+    def _own_keys(self, focus: Focus) -> Sequence[KeyHint]:
+        if focus == "card":
+            return self.cards.keys
+        return self._panel.keys if focus == "panel" and self._panel is not None else ()
 
     def _greet(self) -> None:
         """What to do first is said for as long as there is nothing to read."""

@@ -74,7 +74,7 @@ def test_an_agent_publishes_by_what_it_is_told_and_has_the_pointer_again_later(
             felan,
             agent.prompt({"text": "I publish."}, agent.run(f"sh {script}"), {"text": "It is published."}),
         )
-        felan.wait(lambda text: "F2 to answer" in text, "the question", FIRST)
+        felan.wait(lambda text: "F2 answer" in text, "the question", FIRST)
         (session,) = _sessions(felan)
         told = asked.contexts()
         assert list(told) == [(session, "ABSENT", 0), (session, "CLEARED", 1)], (

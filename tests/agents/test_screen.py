@@ -48,7 +48,7 @@ def test_a_file_is_changed_and_a_command_run_after_the_answers_alone(agent: Real
         *_says("All done", " here."),
     )
     _send(screen, prompt)
-    screen.wait(lambda text: "F2 to answer" in text, "the first question", FIRST)
+    screen.wait(lambda text: "F2 answer" in text, "the first question", FIRST)
     screen.go_to_card("target.txt", "1 ")
     assert target.read_text() == "before\n" and not made.exists()
     screen.press("1")
@@ -67,7 +67,7 @@ def test_an_agent_that_is_killed_leaves_a_card_and_the_session_goes_on(
 ) -> None:
     made = screen.project / "made.txt"
     _send(screen, agent.prompt({"text": "First a command."}, agent.run(f"touch {made}")))
-    screen.wait(lambda text: "F2 to answer" in text, "the question", FIRST)
+    screen.wait(lambda text: "F2 answer" in text, "the question", FIRST)
     for child in children(screen.app):
         os.kill(child, signal.SIGKILL)
     screen.see("The agent ended", "SIGKILL", "the agent that asked is gone")
@@ -80,7 +80,7 @@ def test_an_agent_that_is_killed_leaves_a_card_and_the_session_goes_on(
 def test_a_turn_is_cancelled_while_it_asks(agent: RealAgent, screen: Felan) -> None:
     made = screen.project / "made.txt"
     _send(screen, agent.prompt({"text": "First a command."}, agent.run(f"touch {made}")))
-    screen.wait(lambda text: "F2 to answer" in text, "the question", FIRST)
+    screen.wait(lambda text: "F2 answer" in text, "the question", FIRST)
     screen.press("esc")
     screen.see("– stopped")
     assert not made.exists()

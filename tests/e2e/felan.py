@@ -87,7 +87,7 @@ class Felan(Terminal):
 
     def go_to_card(self, *titles: str) -> None:
         """F2 when the card is there, and past its guard."""
-        self.see(*titles, "F2 to answer")
+        self.see(*titles, "F2 answer")
         self.press("f2")
         self.see(*titles, "█")
         self.past(GRACE)

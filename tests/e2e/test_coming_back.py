@@ -12,7 +12,7 @@ HARNESS = Path(__file__).resolve().parents[1] / "harness" / "acp"
 
 def test_a_form_that_a_quit_left_is_answered_later(tmp_path: Path) -> None:
     with Felan(tmp_path, "demo", "pointer", "--pace", "0") as felan:
-        felan.see("The task pointer of this session", "F2 to answer")
+        felan.see("The task pointer of this session", "F2 answer")
         assert felan.quit() == 0
     with Felan(tmp_path, "-c") as felan:
         felan.go_to_card("The task pointer of this session")
@@ -25,7 +25,7 @@ def test_everything_is_killed_and_comes_back(tmp_path: Path) -> None:
     with Felan(tmp_path, "demo", "edit", "--pace", "0", rows=40) as felan:
         felan.go_to_card("wants to edit")
         felan.press("1")
-        felan.see("wants to edit", "F2 to answer")
+        felan.see("wants to edit", "F2 answer")
         felan.write("next please")
         felan.see("› next please")
         felan.press("ctrl+t")
@@ -36,7 +36,7 @@ def test_everything_is_killed_and_comes_back(tmp_path: Path) -> None:
         felan.kill_all()
     scratch = felan.project / "rehearsal-scratch.py"
     with Felan(tmp_path, "-c", rows=40) as felan:
-        felan.see("wants to edit", "F2 to answer", "half a thought", "1 held", "next please")
+        felan.see("wants to edit", "F2 answer", "half a thought", "1 held", "next please")
         felan.see("I write a scratch file and change one line of it.")
         felan.see("approved once by you: Write rehearsal-scratch.py")
         assert "Hello, " not in scratch.read_text()
@@ -68,13 +68,13 @@ def test_an_agent_that_dies_while_it_asks_is_asked_again(tmp_path: Path) -> None
     with Felan(tmp_path, "--agent", _agent(tmp_path), rows=40) as felan:
         felan.ready()
         felan.enter("perm one")
-        felan.see("echo hi", "F2 to answer")
+        felan.see("echo hi", "F2 answer")
         (agent,) = children(felan.app)
         os.kill(agent, signal.SIGKILL)
         felan.see("the agent that asked is gone", "SIGKILL")
         _asks_again(felan)
         felan.enter("perm two")
-        felan.see("▌ perm two", "F2 to answer")
+        felan.see("▌ perm two", "F2 answer")
         felan.kill_all()
     with Felan(tmp_path, "-c", rows=40) as felan:
         felan.see("the agent that asked is gone", "echo: one", "perm two", "r ask again")

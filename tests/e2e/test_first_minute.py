@@ -33,7 +33,7 @@ def _nothing_runs_before_a_key(felan: Felan) -> None:
 def _a_file_changes_after_the_approval_alone(felan: Felan) -> None:
     scratch = felan.project / "rehearsal-scratch.py"
     felan.enter("/edit")
-    felan.see("wants to edit", "F2 to answer")
+    felan.see("wants to edit", "F2 answer")
     felan.press("f2")
     felan.see("█ Rehearsal wants to edit")
     felan.press("1")  # in the first half second, in which a card takes nothing

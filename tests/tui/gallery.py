@@ -43,7 +43,7 @@ class Gallery(App[None]):
             raise ValueError(name)
         self.sample = name
         self.told: list[Message] = []
-        self.stack = CardStack(around=around or CardContext(me="me", key="F2", agent=lambda: "opencode"))
+        self.stack = CardStack(around=around or CardContext(me="me", agent=lambda: "opencode"))
         self.above = ElementArea("above", "transcript", clock=self.stack.around.clock)
         self.side = ElementArea("side", clock=self.stack.around.clock)
         self._said = Lines(id="told", one_row=True)

@@ -36,7 +36,7 @@ def gallery(name: str) -> tuple[Gallery, Clock]:
     waiting = INTERACTIONS.get(name, [])
     now = waiting[0].created_at + 7_500 if waiting else 0
     return Gallery(
-        name, around=CardContext(me="me", clock=clock, now=lambda: now, key="F2", agent=lambda: "opencode")
+        name, around=CardContext(me="me", clock=clock, now=lambda: now, agent=lambda: "opencode")
     ), clock
 
 

@@ -35,7 +35,6 @@ async def test_a_form_shows_labels_help_required_marks_and_its_buttons(size: tup
             "Notes",
             "Sign the tag",
             "[ Not now ]  [ Release it ]",
-            "F2 to answer",
             "waiting 7 s",
         )
 

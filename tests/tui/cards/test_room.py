@@ -23,7 +23,7 @@ class Few(App[None]):
     def __init__(self, one: Interaction, rows: int) -> None:
         super().__init__()
         self.clock = Clock()
-        self.stack = CardStack(around=CardContext(key="F2", clock=self.clock, agent=lambda: "opencode"))
+        self.stack = CardStack(around=CardContext(clock=self.clock, agent=lambda: "opencode"))
         self.stack.styles.max_height = rows
         self._one = one
 
@@ -56,7 +56,7 @@ async def test_options_keys_and_waiting_time_are_in_sight_whatever_the_command(
 ) -> None:
     app = Few(asking("\n".join(f"echo {n}" for n in range(count)), *YES_NO), rows)
     async with app.run_test(size=size) as pilot:
-        await shows(pilot, "opencode wants to run", "waiting ", "$ echo 0", "1 Yes", "F2 to answer")
+        await shows(pilot, "opencode wants to run", "waiting ", "$ echo 0", "1 Yes")
         seen = " ".join(text(app).replace("█", "").replace("┃", "").split())
         assert f"2 {SCOPE} (the agent's rule)" in seen
         assert "3 No" in seen
@@ -74,7 +74,7 @@ async def test_a_long_command_scrolls_inside_of_the_card() -> None:
         assert "echo line 40" not in text(app)
         for _ in range(5):
             await pilot.press("pagedown")
-        await shows(pilot, "echo line 59", "41 above", "1 Allow once")
+        await shows(pilot, "echo line 59", "40 above", "1 Allow once")
         await pilot.press("pageup", "pageup", "pageup")
         await shows(pilot, "$ echo line 1")
 
@@ -110,5 +110,5 @@ async def test_hostile_text_is_harmless_on_a_small_card(name: str) -> None:
     hostile = ALL.get(name, "\x1b[2J\x1b]52;c;aGk=\x07[red]x[/]\u202e")[:2_000] or "x"
     app = Few(asking(hostile, ("allow_once", hostile[:200]), ("reject_once", "No")), 10)
     async with app.run_test(size=(60, 16)) as pilot:
-        await shows(pilot, "opencode wants to run", "F2 to answer")
+        await shows(pilot, "opencode wants to run")
         assert not FORBIDDEN & set(text(app).replace("\n", ""))

@@ -61,7 +61,7 @@ async def test_what_is_typed_right_behind_the_key_that_asks_again_is_not_lost() 
 async def test_one_card_is_whole_and_the_others_are_counted(size: tuple[int, int]) -> None:
     app, _ = gallery("stack")
     async with app.run_test(size=size) as pilot:
-        await shows(pilot, "+2 more waiting  Ctrl+N next", "git push --force", "1 Allow once")
+        await shows(pilot, "+2 more waiting", "git push --force", "1 Allow once")
         # The others are named where there is room for it.
         assert "    Release" in text(app)
         assert app.stack.waiting == 3
@@ -232,4 +232,4 @@ async def test_resizing_keeps_the_options_on_the_screen() -> None:
         await shows(pilot, "echo line 30")
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: "echo line 30" not in text(app))
-        await shows(pilot, "5 Reject, say why", "41 more lines · o")
+        await shows(pilot, "5 Reject, say why", "40 more lines · o")

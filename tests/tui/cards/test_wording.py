@@ -4,11 +4,9 @@ import pytest
 
 from felan_core.protocol.interactions import ApprovalRequest, Interaction
 from felan_tui.cards.wording import (
-    CardKey,
     can_ask_again,
     ended,
     header,
-    keys_in,
     one_line,
     says_more,
     state_words,
@@ -87,13 +85,6 @@ def test_what_happens_without_an_answer_is_said_and_who_may_answer_only_where_ot
     assert state_words(asked(expiresAt=NOW), NOW) == "expired"
     deferred = asked(state="deferred", expiresAt=NOW + 61_000)
     assert state_words(deferred, NOW) == "deferred, can be answered for 1 min 01 s"
-
-
-def test_keys_that_do_not_fit_go_and_the_way_back_stays() -> None:
-    keys = [CardKey("1", "yes"), CardKey("o", "whole"), CardKey("Esc", "back")]
-    assert keys_in(keys, 40) == "1 yes · o whole · Esc back"
-    assert keys_in(keys, 20) == "1 yes · Esc back"
-    assert keys_in(keys, 8) == "Esc back"
 
 
 ME = {"state": "resolved", "responder": {"id": "me", "client": "client"}}

@@ -25,7 +25,7 @@ async def test_a_question_takes_no_key_until_f2_goes_there_and_a_digit_answers(
         await on.write("go")
         await on.pilot.press("enter")
         await on.write("1 2 ")
-        await on.sees("wants to run", "$ git push --force", "1 Allow once", "F2 to answer")
+        await on.sees("wants to run", "$ git push --force", "1 Allow once", "F2 answer")
         await on.write("1y")
         await on.settle_card()
         await on.pilot.press("1")
@@ -160,7 +160,7 @@ async def test_o_opens_a_long_command_whole_and_esc_comes_back_to_the_card(tmp_p
     async with stage(tmp_path, Stagehand(scripts=[asks(approval(command), [])])) as on:
         await on.attached()
         await on.say("go")
-        await on.sees("more lines · o", "1 Allow once", "F2 to answer")
+        await on.sees("more lines · o", "1 Allow once", "F2 answer")
         assert "line-50" not in on.text
         await on.pilot.press("f2")
         await on.settle_card()
