@@ -1,6 +1,7 @@
 """What a card is about, in the rows that are free: it scrolls, and says how much of it is out of sight."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import islice
 
 from textual import events
@@ -19,7 +20,7 @@ LONGEST = 8_000
 
 
 class Excerpt(Widget):
-    """Lines folded hard at the width. Where they do not fit, the last row counts those below."""
+    """Lines folded at the width. Where they do not fit, the last row counts those below."""
 
     squeeze_steps = ((5, 2),)
 
@@ -50,7 +51,7 @@ class Excerpt(Widget):
                 more = len(line.text) - LONGEST
                 if more > 0:
                     short = f"{line.text[:LONGEST]} … {more:,} more characters · o"
-                    line = Line(short, line.style, line.lead, line.hang)
+                    line = replace(line, text=short)
                 rows += [(index, row_content(line, lead, piece)) for lead, piece in line.rows(width)]
             self._rows = (width, rows)
         return self._rows[1]

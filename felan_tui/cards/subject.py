@@ -1,8 +1,9 @@
 """The subject of an approval as lines: command, folder, paths, diffs, text; nothing is hidden.
 
 Every string passes `visible`, so that an escape sequence or a bidirectional control is seen as a sign. A
-line is folded hard, not wrapped at words: the spaces of a command mean something. What an agent wrote has a
-lead of its own in each row (`$`, `│`, `+`, `-`), so that no part of it can pass for Felan's words.
+line of a command, a path or a diff is folded hard: its spaces mean something. Prose is wrapped at words.
+What an agent wrote has a lead of its own in each row (`$`, `│`, `+`, `-`), so that no part of it can pass for
+Felan's words.
 """
 
 import shlex
@@ -23,7 +24,7 @@ from felan_core.protocol.interactions import (
     SelectRequest,
 )
 from felan_tui.cards.wording import says_more
-from felan_tui.text.cells import cell_len, fold_spans
+from felan_tui.text.cells import cell_len, fold_spans, wrap_spans
 from felan_tui.text.diff import DiffLine, compare
 from felan_tui.text.safe import visible
 
@@ -50,18 +51,21 @@ _DIFF = {
 class Line:
     """One line before folding: text that is safe already, and a style of theme variables.
 
-    `lead` stands before its first row, `hang` before those that it is folded into; both are as wide.
+    `lead` stands before its first row, `hang` before those that it is folded into; both are as wide. `prose`
+    is wrapped at words.
     """
 
     text: str
     style: str = ""
     lead: str = ""
     hang: str = ""
+    prose: bool = False
 
     def rows(self, width: int) -> Iterator[tuple[str, str]]:
         """Lead and piece of each row in `width` cells."""
         lead = self.lead
-        for start, end in fold_spans(self.text, max(2, width - cell_len(self.lead))):
+        spans = wrap_spans if self.prose else fold_spans
+        for start, end in spans(self.text, max(2, width - cell_len(self.lead))):
             yield lead, self.text[start:end]
             lead = self.hang
 
@@ -70,10 +74,10 @@ def _one_line(text: str) -> str:
     return visible(text).replace("\n", "␊")
 
 
-def _agents(text: str, style: str = "", first: str = AGENTS) -> Iterator[Line]:
+def _agents(text: str, style: str = "", first: str = AGENTS, *, prose: bool = False) -> Iterator[Line]:
     """What an agent wrote, line by line."""
     for line in text.split("\n"):
-        yield Line(visible(line.removesuffix("\r")), style, first, AGENTS)
+        yield Line(visible(line.removesuffix("\r")), style, first, AGENTS, prose)
         first = AGENTS
 
 
@@ -135,15 +139,15 @@ def request_lines(request: InteractionRequest, *, context: int = WHOLE_CONTEXT) 
             yield from subject_lines(request.subject, title=title, context=context)
         case ConfirmRequest():
             if message := or_default(request.message, ""):
-                yield from _agents(message)
+                yield from _agents(message, prose=True)
         case FormRequest():
             if description := or_default(request.form.description, ""):
-                yield from _agents(description)
+                yield from _agents(description, prose=True)
         case SelectRequest():
             for option in request.options:
                 yield from _agents(option.label, "bold")
                 if description := or_default(option.description, ""):
-                    yield from _agents(description)
+                    yield from _agents(description, prose=True)
         case InputRequest():
             return
 

@@ -25,7 +25,7 @@ _CLASSES = {
 
 
 class WholeLines(LineView, can_focus=True):
-    """All lines, folded hard at the width; only what is on the screen is drawn."""
+    """All lines, folded at the width; only what is on the screen is drawn."""
 
     DEFAULT_CSS = """
     WholeLines {

@@ -57,13 +57,13 @@ _TOUCHES: dict[type, tuple[str, ...]] = {
     SessionUpdated: ("header", "run", "composer"),
     SessionClosed: ("header",),
     RunStarted: ("run", "composer", "cards"),
-    RunEnded: ("run", "composer"),
+    RunEnded: ("run", "composer", "branch"),
     QueueUpdated: ("queue", "composer"),
     CatalogUpdated: ("composer",),
     InteractionUpdated: ("cards", "counts"),
     PresentationUpdated: ("elements",),
     PresentationRemoved: ("elements",),
-    ProcessUpdated: ("processes", "counts"),
+    ProcessUpdated: ("processes", "counts", "branch"),
 }
 _ALL = frozenset(one for touched in _TOUCHES.values() for one in touched)
 
@@ -227,6 +227,8 @@ class SessionView:
         state = self.link.state
         if "header" in dirty:
             self._screen.query_one(HeaderLine).show(state.header)
+        if "branch" in dirty:
+            self._screen.query_one(HeaderLine).look_up_branch()
         if "queue" in dirty:
             self._screen.query_one(QueueLines).show(state.queue, NAME)
         if "cards" in dirty:

@@ -1,5 +1,7 @@
 """Header, queue and the state of the turn: their words, and what they let go where it gets narrow."""
 
+from pathlib import Path
+
 import pytest
 from msgspec import structs
 from textual.app import App, ComposeResult
@@ -15,6 +17,7 @@ from felan_core.protocol.session import AgentInfo, AgentMode, Queue, QueueItem, 
 from felan_tui.bars.header import HeaderLine, agent_words, folder_name, header_pieces
 from felan_tui.bars.queue import QueueLines, queue_lines, who
 from felan_tui.bars.run import RunStatus
+from felan_tui.git_branch import branch_of
 from felan_tui.text.cells import cell_len
 from felan_tui.text.spans import span
 from felan_tui.text.widgets import Piece, line_content
@@ -52,7 +55,7 @@ def test_a_span_reads_as_one_says_it(seconds: float, words: str) -> None:
 
 def test_the_header_names_session_and_agent() -> None:
     words = text(header_pieces("api-server", agent_words(agent(), "sonnet", "medium"), 80))
-    assert words.startswith("felan · api-server ")
+    assert words.startswith("felan  api-server ")
     assert words.endswith("pi · sonnet · think:medium")
     assert cell_len(words) == 80
 
@@ -94,13 +97,41 @@ def test_the_header_says_whether_the_agent_asks_before_it_acts(
     mode: AgentMode, says: str, style: str
 ) -> None:
     info = structs.replace(agent(), mode=mode)
-    assert (says, style) in agent_words(info, "sonnet")
+    assert (says, style) in [one[:2] for one in agent_words(info, "sonnet")]
     line = header_pieces("a-session-with-a-long-name", agent_words(info, "a-very-long-model", "high"), 60)
     assert ("acts by itself" in text(line)) == (mode.asks is False), "the model goes first"
 
 
 def test_an_agent_without_a_mode_has_no_word_for_it() -> None:
-    assert agent_words(agent(), "sonnet") == [("pi", "$text"), ("sonnet", "$text-muted")]
+    assert [one[:2] for one in agent_words(agent(), "sonnet")] == [("pi", "$text"), ("sonnet", "$text-muted")]
+
+
+def test_the_branch_is_named_and_goes_before_the_title_is_cut() -> None:
+    words = agent_words(structs.replace(agent(), mode=AgentMode(id="a", name="a", asks=True)), "sonnet")
+    line = text(header_pieces("api-server", words, 80, "fix/login"))
+    assert line.startswith("felan  api-server ⎇ fix/login  ") and line.endswith("pi · sonnet · asks first")
+    for width in range(1, 80):
+        narrow = text(header_pieces("api-server", words, width, "fix/login"))
+        assert cell_len(narrow) == width
+        assert "⎇" not in narrow or "api-server ⎇ fix/login" in narrow
+
+
+def test_the_branch_is_read_from_files_of_a_repository_a_worktree_and_a_commit(tmp_path: Path) -> None:
+    assert branch_of(str(tmp_path)) == ""
+    git = tmp_path / "repo" / ".git"
+    (tmp_path / "repo" / "src").mkdir(parents=True)
+    git.mkdir()
+    (git / "HEAD").write_text("ref: refs/heads/fix/login\n")
+    assert branch_of(str(tmp_path / "repo")) == branch_of(str(tmp_path / "repo" / "src")) == "fix/login"
+    (git / "HEAD").write_text("d0e8cd0f3a96f9a4313f65d6b1e81992cbba00aa\n")
+    assert branch_of(str(tmp_path / "repo")) == "d0e8cd0f"
+    (git / "worktrees" / "one").mkdir(parents=True)
+    (git / "worktrees" / "one" / "HEAD").write_text("ref: refs/heads/one\n")
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / ".git").write_text(f"gitdir: {git / 'worktrees' / 'one'}\n")
+    assert branch_of(str(tmp_path / "one")) == "one"
+    (git / "HEAD").unlink()
+    assert branch_of(str(tmp_path / "repo")) == ""
 
 
 @pytest.mark.parametrize(("path", "name"), [("/home/a/api", "api"), ("/", "/"), ("", ""), ("/a/b/", "b")])
@@ -158,11 +189,11 @@ async def test_the_lines_on_a_screen(size: tuple[int, int]) -> None:
         header, queue = app.query_one(HeaderLine), app.query_one(QueueLines)
         await pilot.pause()
         assert not queue.display
-        assert header.render_line(0).text.split() == ["felan", "·", "api-server", "starting…"]
+        assert header.render_line(0).text.split() == ["felan", "api-server", "starting…"]
         header.show(SessionHeader(state="idle", cwd="/x/api-server", agent=agent(), model="sonnet"))
         queue.show(Queue(items=[item("later 나중에"), item("last")], held=True))
         await pilot.pause()
-        assert "felan · api-server" in header.render_line(0).text
+        assert "felan  api-server" in header.render_line(0).text
         assert header.render_line(0).text.rstrip().endswith("pi · sonnet")
         rows = [queue.render_line(y).text for y in range(queue.size.height)]
         assert ["held" in rows[0], "later 나중에" in rows[1], "last" in rows[2]] == [True] * 3

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from felan_core.agents.acp.questions import permission
 from felan_core.agents.acp.tools import ToolBook
-from felan_core.protocol.interactions import ApprovalRequest, ApprovalSubject
+from felan_core.protocol.interactions import ApprovalRequest, ApprovalSubject, ConfirmRequest
 from felan_tui.cards.excerpt import Excerpt
 from felan_tui.cards.subject import folded, request_lines, subject_lines
 from felan_tui.text.diff import compare
@@ -163,3 +163,18 @@ def test_each_text_of_the_raw_input_is_in_the_whole_view(raw: dict[str, Any], ki
             or json in everything
             or one_line in everything
         )
+
+
+def test_prose_is_wrapped_at_words_and_a_command_is_folded_as_it_is() -> None:
+    words = "Leave the version empty to see what a form answers."
+    lines = list(request_lines(ConfirmRequest(title="?", message=words)))
+    assert [lead + piece for line in lines for lead, piece in line.rows(24)] == [
+        "│ Leave the version",
+        "│ empty to see what a",
+        "│ form answers.",
+    ]
+    command = list(subject_lines(ApprovalSubject(category="execute", command="echo  a  " + "b" * 20)))
+    assert [lead + piece for line in command for lead, piece in line.rows(24)] == [
+        "$ echo  a  " + "b" * 13,
+        "│ " + "b" * 7,
+    ]

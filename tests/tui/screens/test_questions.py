@@ -31,6 +31,9 @@ async def test_a_question_takes_no_key_until_f2_goes_there_and_a_digit_answers(
         await on.pilot.press("1")
         assert on.composer.text == "1 2 1y1" and not answers
         await on.pilot.press("f2")
+        await on.sees("1–3 answer · o whole")
+        # One line names the keys, and each of them once.
+        assert on.text.count("Esc ") == on.text.count("Esc back") == 1 and "F2" not in on.text
         await on.settle_card()
         await on.pilot.press("1")
         await on.until(lambda: answers)

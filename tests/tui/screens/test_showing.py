@@ -138,12 +138,12 @@ async def test_f5_says_when_there_is_nothing_to_show(tmp_path: Path) -> None:
 async def test_header_and_pointer_follow_the_session(tmp_path: Path) -> None:
     async with stage(tmp_path, Stagehand(scripts=[forever])) as on:
         await on.attached()
-        await on.sees("felan · work", "Puppet")
+        await on.sees("felan  work", "Puppet")
         await on.say("begin")
         await on.runs()
         await on.puppet.session.rename("Mend the login")
         await on.puppet.session.publish_pointer("Goal: mend the login. Next: tests.")
-        await on.sees("felan · Mend the login", "● CLEAN", "Goal: mend the login.")
+        await on.sees("felan  Mend the login", "● CLEAN", "Goal: mend the login.")
 
 
 async def test_an_agent_that_dies_is_said_and_the_session_goes_on(tmp_path: Path) -> None:
