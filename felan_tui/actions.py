@@ -4,6 +4,7 @@ A key is one that every terminal sends, also through tmux and SSH; Ctrl+A, B, S,
 the terminal. An action's method is ``action_<name>`` of the session screen.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
@@ -15,7 +16,6 @@ class Act(NamedTuple):
     screen.
 
     ``first``: the screen takes the key before the widget that has the focus (a field has to leave it alone).
-    ``footer``: it is named in the line of keys, by ``word``, whenever it does something.
     ``command``: what is written in the composer to do it, without its slash; it may have no key then.
     """
 
@@ -26,8 +26,6 @@ class Act(NamedTuple):
     help: str
     group: str
     first: bool = True
-    footer: bool = False
-    word: str = ""
     command: str = ""
 
 
@@ -39,8 +37,6 @@ ACTIONS: Final = (
         "Answer",
         "go to the card that waits; Esc leaves it waiting",
         "Turn",
-        footer=True,
-        word="answer",
     ),
     Act(
         "cancel",
@@ -66,8 +62,6 @@ ACTIONS: Final = (
         "Processes",
         "show or hide the process panel",
         "View",
-        footer=True,
-        word="processes",
     ),
     Act("zoom_panel", "f4", "F4", "Processes, whole screen", "the process panel on the whole screen", "View"),
     Act(
@@ -77,8 +71,6 @@ ACTIONS: Final = (
         "Side pane",
         "go to documents and tables; again hides them",
         "View",
-        footer=True,
-        word="side pane",
     ),
     Act(
         "focus_transcript",
@@ -87,8 +79,6 @@ ACTIONS: Final = (
         "Transcript",
         "go to the transcript, block by block",
         "View",
-        footer=True,
-        word="transcript",
     ),
     Act("page_up", "pageup", "PgUp", "Scroll up", "scroll up", "View"),
     Act("page_down", "pagedown", "PgDn", "Scroll down", "scroll down", "View"),
@@ -108,8 +98,6 @@ ACTIONS: Final = (
         "Clear",
         "a new session here; this one is closed and kept",
         "Felan",
-        footer=True,
-        word="new session",
         command="clear",
     ),
     Act(
@@ -130,7 +118,7 @@ ACTIONS: Final = (
         "Felan",
         command="notices",
     ),
-    Act("help", "f1", "F1", "Help", "show all keys", "Felan", footer=True, word="help"),
+    Act("help", "f1", "F1", "Help", "show all keys", "Felan", command="help"),
     Act("quit", "ctrl+d", "Ctrl+D", "Quit", "quit, when the composer is empty", "Felan"),
     Act("suspend", "ctrl+z", "Ctrl+Z", "Suspend", "back to the shell; fg comes back", "Felan"),
 )
@@ -196,7 +184,7 @@ FURTHER: Final = (
 def bindings() -> list[Binding]:
     """The session screen's bindings."""
     return [
-        Binding(act.keys, act.name, act.title, show=act.footer, priority=act.first, id=f"felan.{act.name}")
+        Binding(act.keys, act.name, act.title, show=False, priority=act.first, id=f"felan.{act.name}")
         for act in ACTIONS
         if act.keys
     ]
@@ -213,7 +201,26 @@ def commands_with(agents: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def command_of(text: str) -> tuple[Act, str] | None:
-    """The own command that a message is, and what is written after it; None where it is none."""
-    word, _, rest = text.strip().partition(" ")
+    """The own command that a message is, and what is written after it; None where it is none.
+
+    A message that begins with a space is text.
+    """
+    word, _, rest = text.rstrip().partition(" ")
     act = COMMANDS.get(word[1:]) if word.startswith("/") else None
     return None if act is None else (act, rest.strip())
+
+
+def unknown_command(text: str, agents: Iterable[str]) -> str:
+    """Advice where a message is a command that neither Felan nor the agent has; "" where it can be sent.
+
+    ``agents``: the names of the agent's commands. One that lists none may still have some.
+    """
+    found = re.match(r"/([\w:.-]+)(?=\s|$)", text)
+    names = {name.removeprefix("/") for name in agents}
+    if found is None or not names or found[1] in names or found[1] in COMMANDS:
+        return ""
+    from difflib import get_close_matches
+
+    near = get_close_matches(found[1], [*COMMANDS, *names], n=1)
+    advice = f"Did you mean /{near[0]}? " if near else ""
+    return f"There is no command {found[0]}. {advice}A space before it sends it as text."

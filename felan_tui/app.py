@@ -179,7 +179,8 @@ class FelanApp(App[None], inherit_bindings=False):
         if self._start.kind == "ask":
             from felan_tui.start.card import StartScreen
 
-            self.push_screen(StartScreen(command=self._command, problem=self._problem))
+            card = StartScreen(folder=self._start.cwd, command=self._command, problem=self._problem)
+            self.push_screen(card)
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
@@ -277,7 +278,7 @@ class FelanApp(App[None], inherit_bindings=False):
         from felan_tui.start.card import StartScreen
 
         command = self._chosen[1] if self._chosen else self._remembered_command()
-        self.push_screen(StartScreen(command=command or "", over=True))
+        self.push_screen(StartScreen(folder=self._start.cwd, command=command or "", over=True))
 
     def on_start_card_continue(self) -> None:
         self._leave_the_start(Start(kind="continue", cwd=self._start.cwd))

@@ -3,6 +3,8 @@
 import asyncio
 from typing import TYPE_CHECKING, NamedTuple
 
+from textual.message import Message
+
 from felan_tui.bars.line import FittedLine
 from felan_tui.text.cells import cell_len, cut
 from felan_tui.text.safe import safe_line
@@ -115,10 +117,17 @@ class HeaderLine(FittedLine):
     HeaderLine { background: $surface; }
     """
 
-    def __init__(self, *, folder: str = "", id: str | None = None) -> None:
+    class BranchChanged(Message):
+        """Another branch is checked out in the session's folder than was known; "" for none."""
+
+        def __init__(self, branch: str) -> None:
+            super().__init__()
+            self.branch = branch
+
+    def __init__(self, *, folder: str = "", words: str = "starting…", id: str | None = None) -> None:
         super().__init__(id=id)
         self._words = folder_name(folder) if folder else ""
-        self._right = [Word("starting…", "$text-muted")]
+        self._right = [Word(words, "$text-muted")] if words else []
         self._folder = folder
         self._branch = ""
 
@@ -136,6 +145,7 @@ class HeaderLine(FittedLine):
         branch = await asyncio.to_thread(branch_of, folder)
         if branch != self._branch:
             self._branch = branch
+            self.post_message(self.BranchChanged(branch))
             self.refresh()
 
     def show(self, header: "SessionHeader") -> None:

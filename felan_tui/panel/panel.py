@@ -312,8 +312,8 @@ class ProcessPanel(Container):
 
     @property
     def keys(self) -> list[KeyHint]:
-        """The panel's own keys that do something now, for the hint rule: of an ended process only what it left
-        can be stopped.
+        """The keys that do something now, for the hint rule. Of an ended process only what it left can be
+        stopped.
         """
         row = self._list.row(self._list.chosen)
         keys = list(RUNNING_KEYS) if row is not None and row.state == "running" else []

@@ -52,7 +52,7 @@ class HelpScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         box = self.query_one(VerticalScroll)
-        set_titles(box, "Keys", "↑ ↓ scroll · Esc leads back")
+        set_titles(box, "Keys", "↑↓ scroll · Esc close")
         box.focus()
         self._draw()
 

@@ -7,15 +7,6 @@ from typing import Final, Literal
 from felan_tui.bars.hint_rule import KeyHint
 from felan_tui.screens.policy import Escape
 
-WELCOME: Final = (
-    ("Write what is to be done, and press Enter.\n\n", "$text"),
-    ("!", "bold $text-accent"),
-    (" runs a shell command here, ", "$text-muted"),
-    ("/", "bold $text-accent"),
-    (" lists commands, ", "$text-muted"),
-    ("F1", "bold $text-accent"),
-    (" shows every key.", "$text-muted"),
-)
 Focus = Literal["composer", "transcript", "card", "panel", "side", "elsewhere"]
 
 ESCAPE_WORDS: Final[dict[Escape, str]] = {"leave": "back", "stop": "stop", "take_back": "take back"}

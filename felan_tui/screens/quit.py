@@ -56,7 +56,7 @@ class QuitScreen(EndingScreen):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("q", "go", "Stop them and quit")]
     QUESTION = "Quit now?"
     OPTIONS = "[1] stay   [2] stop them and quit"
-    AFTER = "`felan -c` brings the session back."
+    AFTER = "felan -c brings the session back."
 
 
 class ClearScreen(EndingScreen):
@@ -65,7 +65,7 @@ class ClearScreen(EndingScreen):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("c", "go", "End them and clear")]
     QUESTION = "Clear now?"
     OPTIONS = "[1] stay   [2] end them and clear"
-    AFTER = "It is closed and kept, with its task pointer."
+    AFTER = "This session is closed and kept, with its task pointer."
 
 
 class AgentScreen(ClearScreen):

@@ -15,18 +15,18 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 
-from felan_tui.actions import bindings, command_of
+from felan_tui.actions import bindings, command_of, unknown_command
 from felan_tui.bars import HeaderLine, PointerBar, QueueLines
 from felan_tui.bars.hint_rule import HintRule, KeyHint
 from felan_tui.bars.notices import Notices
 from felan_tui.composer import Composer
 from felan_tui.screens import policy
-from felan_tui.screens.hints import WELCOME, Focus, Situation, host_gone, key_hints
-from felan_tui.session.app_screen import AppScreen
+from felan_tui.screens.hints import Focus, Situation, host_gone, key_hints
+from felan_tui.screens.panes import PaneActions
+from felan_tui.screens.welcome import Welcome
 from felan_tui.session.messages import AgentWanted, Leaving
 from felan_tui.session.requests import NOT_YET, SessionRequests
 from felan_tui.session.start import Start
-from felan_tui.text.widgets import Line
 
 if TYPE_CHECKING:
     from felan_core.client.replica import Change
@@ -45,7 +45,7 @@ def _raise(error: Exception) -> None:
     raise error
 
 
-class SessionScreen(AppScreen):
+class SessionScreen(PaneActions):
     """One session. ``attached`` gives it its link; until then it takes what is typed and keeps it."""
 
     CSS_PATH: ClassVar = "session.tcss"
@@ -59,7 +59,6 @@ class SessionScreen(AppScreen):
         self._start = start
         self._data = data
         self._notices = notices or Notices()
-        self._view: SessionView | None = None
         self._requests = SessionRequests(self, lambda: self._view)
         self._lost = ""
         self._last_interrupt = NEVER
@@ -69,7 +68,7 @@ class SessionScreen(AppScreen):
     def compose(self) -> ComposeResult:
         yield HeaderLine(folder=self._start.cwd)
         with Container(id="middle"), Container(id="left"):
-            yield Line(*WELCOME, id="welcome")
+            yield Welcome(self._start.cwd, str(Path.home()))
         yield QueueLines()
         yield HintRule(self._key_hints, self._notices)
         yield Composer(cwd=self._start.cwd, data=self._data)
@@ -146,10 +145,6 @@ class SessionScreen(AppScreen):
     @property
     def _link(self) -> "SessionController | None":
         return self._view.link if self._view is not None else None
-
-    @property
-    def _transcript(self) -> "SessionTranscript | None":
-        return self._view.transcript if self._view is not None else None
 
     # --- the hint rule ---
 
@@ -242,15 +237,18 @@ class SessionScreen(AppScreen):
     @on(Composer.FollowUp)
     def _on_written(self, event: Composer.Submitted | Composer.FollowUp) -> None:
         own = command_of(event.text)
-        if own is None:
-            self._requests.send(event.text, event.draft, follow_up=isinstance(event, Composer.FollowUp))
+        if own is not None and not own[1]:
+            self.run_worker(self.run_action(own[0].name))
             return
-        act, rest = own
-        if rest:
+        agents = self._link.state.catalogue.commands if self._link is not None else []
+        problem = unknown_command(event.text, (one.name for one in agents))
+        if own is not None:
+            problem = f"/{own[0].command} takes no words after it."
+        if problem:
             self.query_one(Composer).restore(event.draft)
-            self.say(f"/{act.command} takes no words after it.", "warning")
+            self.say(problem, "warning")
         else:
-            self.run_worker(self.run_action(act.name))
+            self._requests.send(event.text, event.draft, follow_up=isinstance(event, Composer.FollowUp))
 
     @on(Composer.ShellSubmitted)
     def _on_shell(self, event: Composer.ShellSubmitted) -> None:
@@ -316,6 +314,9 @@ class SessionScreen(AppScreen):
     def on_pointer_bar_opened(self) -> None:
         """The bar has one line; a click shows all of the pointer."""
         self.action_pointer()
+
+    def on_header_line_branch_changed(self, event: HeaderLine.BranchChanged) -> None:
+        self.query_one(Welcome).tell(branch=event.branch)
 
     def on_resize(self) -> None:
         if self._view is not None:
@@ -409,36 +410,6 @@ class SessionScreen(AppScreen):
     def _leave(self, sure: bool | None) -> None:
         if sure:
             self.post_message(Leaving())
-
-    async def action_toggle_panel(self) -> None:
-        if self._view is not None:
-            await self._view.toggle_panel()
-
-    async def action_zoom_panel(self) -> None:
-        if self._view is not None:
-            await self._view.zoom_panel()
-
-    def action_toggle_side(self) -> None:
-        if self._view is not None and not self._view.toggle_side():
-            self.say("There is no document and no table")
-
-    def action_focus_transcript(self) -> None:
-        if self._transcript is not None and self._transcript.display:
-            self._transcript.focus()
-        else:
-            self.say("There is nothing to read yet")
-
-    def action_page_up(self) -> None:
-        if self._transcript is not None:
-            self._transcript.scroll_page_up(animate=False)
-
-    def action_page_down(self) -> None:
-        if self._transcript is not None:
-            self._transcript.scroll_page_down(animate=False)
-
-    def action_follow(self) -> None:
-        if self._transcript is not None:
-            self._transcript.action_follow()
 
     def action_pointer(self) -> None:
         """The task pointer whole, over the session."""

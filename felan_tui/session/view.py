@@ -30,6 +30,7 @@ from felan_core.protocol.operations.processes import StopSignal
 from felan_core.protocol.reducer import OPEN_STATES
 from felan_tui.actions import commands_with
 from felan_tui.bars import HeaderLine, PointerBar, QueueLines
+from felan_tui.bars.header import agent_words
 from felan_tui.bars.hint_rule import HintRule, KeyHint
 from felan_tui.cards.card import CardContext
 from felan_tui.cards.stack import CardStack
@@ -42,6 +43,7 @@ from felan_tui.pointer.controller import PointerController
 from felan_tui.pointer.facts import ELEMENT as POINTER
 from felan_tui.screens.hints import Focus, Situation
 from felan_tui.screens.policy import pane_key
+from felan_tui.screens.welcome import Welcome
 from felan_tui.session.app_screen import AppScreen
 from felan_tui.session.column import SessionColumn
 from felan_tui.session.controller import NAME, Refusal, SessionController, words
@@ -148,10 +150,15 @@ class SessionView:
         self._touch(frozenset(_TOUCHES.get(type(change.event), ())))
 
     def _announce_agent(self) -> None:
-        """Post that the agent works, once."""
-        if not self._agent_is_ready and self.link.state.header.agent.state == "ready":
-            self._agent_is_ready = True
+        """Post that the agent works, once; where a new session's agent did not start, name the way on."""
+        state = self.link.state.header.agent.state
+        if self._agent_is_ready or state not in ("ready", "gone"):
+            return
+        self._agent_is_ready = True
+        if state == "ready":
             self._screen.post_message(AgentReady(self.link.settings))
+        elif self.link.settings:
+            self._screen.say("The agent did not start. /agent chooses another.", "warning")
 
     def lost(self, reason: str) -> None:
         """The host is gone: what is shown stays, and nothing that needs the host is promised."""
@@ -210,7 +217,7 @@ class SessionView:
         empty = not self.transcript.blocks_known
         if self.transcript.display == empty or self._welcomes != empty:
             self._welcomes = empty
-            self._screen.query_one("#welcome").display = empty
+            self._screen.query_one(Welcome).display = empty
             self.transcript.display = not empty
 
     def _touch(self, parts: frozenset[str]) -> None:
@@ -227,6 +234,8 @@ class SessionView:
         state = self.link.state
         if "header" in dirty:
             self._screen.query_one(HeaderLine).show(state.header)
+            agent = " · ".join(one.text for one in agent_words(state.header.agent))
+            self._screen.query_one(Welcome).tell(folder=state.header.cwd, agent=agent)
         if "branch" in dirty:
             self._screen.query_one(HeaderLine).look_up_branch()
         if "queue" in dirty:

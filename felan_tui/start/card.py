@@ -1,11 +1,11 @@
-"""The offers of a first start, each with one key; nothing runs before one is pressed.
+"""The offers of a start, each with one key; nothing runs before one is pressed.
 
-`StartCard` is the widget, `StartScreen` a screen with nothing else on it. Both tell the app by messages that
-bubble: `StartCard.Chosen` and `StartCard.Continue`.
+`StartCard` is the widget, `StartScreen` the screen around it: first without a session, and from a session by
+`/agent`. The card tells the app by messages that bubble: `StartCard.Chosen` and `StartCard.Continue`.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -16,7 +16,10 @@ from textual.containers import Vertical, VerticalScroll
 from textual.message import Message
 from textual.screen import Screen
 
+from felan_tui.bars.header import HeaderLine
+from felan_tui.bars.hint_rule import HintRule, KeyHint
 from felan_tui.preferences import AgentKind
+from felan_tui.text.cells import pad
 from felan_tui.text.fields import SafeInput
 from felan_tui.text.safe import safe_line
 from felan_tui.text.spans import span
@@ -27,12 +30,17 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-ASKS = (
+QUESTION = "Which agent should work here?"
+OVER = "The agent gets a new session; this one is closed and kept. "
+NOTES = (
+    "Nothing runs before you press a key. Your choice is remembered once the agent has started; /agent "
+    "changes it.\n\n"
     "Felan shows what an agent asks. Some agents act without asking, by their mode; the header then says so."
 )
-
-FIRST = "Which agent shall work here? Nothing runs before you press a key."
-OVER = "Which agent shall work here? It gets a new session; this one is closed and kept. Esc returns to it."
+TITLE = 16
+"""Cells of the column of titles."""
+ONE_ROW = 76
+"""Cells of the card from which an offer takes one row."""
 
 Offer = Literal["rehearsal", "acp", "continue"]
 
@@ -49,7 +57,7 @@ class OfferLine(Line):
     """One offer. A click is as good as its key."""
 
     DEFAULT_CSS = """
-    OfferLine { width: 1fr; height: auto; padding: 0 1; }
+    OfferLine { width: 1fr; height: auto; }
     OfferLine.-marked { background: $panel; }
     """
 
@@ -60,24 +68,35 @@ class OfferLine(Line):
 
     def __init__(self, offer: Offer, key: str, title: str, about: str) -> None:
         self.offer: Offer = offer
-        self._head: tuple[Piece, ...] = ((f"{key}  ", "bold $text-accent"), (title, "bold"))
-        # A title of a session may have many lines; an offer has two.
-        self._about = f"\n   {safe_line(about)}"
-        super().__init__(*self._head, self._about, id=f"offer-{offer}")
+        self._key, self._title = key, title
+        self._about = safe_line(about)  # a title of a session may have many lines
+        self._marked = False
+        super().__init__(*self._pieces(ONE_ROW), id=f"offer-{offer}")
 
     def mark(self, marked: bool) -> None:
         """Whether Enter would take this one; told by a sign too, not by colour alone."""
         self.set_class(marked, "-marked")
-        self.show(*self._head, *(((" ← Enter", "$text-muted"),) if marked else ()), self._about)
+        self._marked = marked
+        self._draw()
 
-    async def _on_click(self, event: events.Click) -> None:
-        event.stop()
-        self.post_message(self.Clicked(self.offer))
+    def on_resize(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        self.show(*self._pieces(self.size.width or ONE_ROW), layout=True)
+
+    def _pieces(self, width: int) -> tuple[Piece, ...]:
+        one_row = width >= ONE_ROW
+        sign: Piece = ("▌ ", "bold $accent") if self._marked else "  "
+        key: Piece = (f"{self._key}  ", "bold $text-accent")
+        title = pad(self._title, TITLE) if one_row else self._title
+        about = f"  {self._about}" if one_row else f"\n     {self._about}"
+        return sign, key, (title, "bold"), (about, "$text-muted")
 
 
 def _continue(last: LastSession) -> OfferLine:
     about = f"{last.title} · {last.age}" if last.age else last.title
-    return OfferLine("continue", "c", "Continue the last session", about)
+    return OfferLine("continue", "c", "Continue", about)
 
 
 class StartCard(Vertical, can_focus=True):
@@ -88,23 +107,21 @@ class StartCard(Vertical, can_focus=True):
 
     DEFAULT_CSS = """
     StartCard {
-        width: 100%; max-width: 72; height: auto; padding: 0 1;
-        border: round $border-blurred; border-title-color: $text;
-        &:focus, &:focus-within { border: round $accent; }
-        & .start--lead { width: 1fr; padding: 0 1; }
-        & .start--note { width: 1fr; padding: 0 1; color: $text-muted; }
-        & .start--problem { width: 1fr; padding: 0 1; color: $text-error; display: none; }
+        width: 100%; max-width: 104; height: auto; padding: 1 1;
+        & .start--question { width: 1fr; margin: 0 2 1 2; text-style: bold; }
+        & .start--note { width: 1fr; margin: 1 2 0 2; color: $text-muted; }
+        & .start--problem { width: 1fr; margin: 0 2 1 2; color: $text-error; display: none; }
         & .start--problem.-said { display: block; }
-        & SafeInput { display: none; margin: 0 0 0 4; height: 1; border: none; background: $panel; }
+        & SafeInput { display: none; margin: 0 0 0 5; height: 1; border: none; background: $panel; }
         & SafeInput.-open { display: block; }
     }
     """
     BINDING_GROUP_TITLE = "Start"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("1", "choose('rehearsal')", "Rehearsal", id="felan.start.rehearsal"),
-        Binding("2", "choose('acp')", "Agent command", id="felan.start.agent"),
+        Binding("2", "choose('acp')", "Another agent", id="felan.start.agent"),
         Binding("c", "choose('continue')", "Continue", id="felan.start.continue"),
-        Binding("enter", "take", "Take it", id="felan.start.take"),
+        Binding("enter", "take", "Start", id="felan.start.take"),
         Binding("up", "move(-1)", "Up", show=False),
         Binding("down", "move(1)", "Down", show=False),
     ]
@@ -132,8 +149,8 @@ class StartCard(Vertical, can_focus=True):
         super().__init__(id=id)
         self._over = over
         self._offers: list[OfferLine] = [
-            OfferLine("rehearsal", "1", "Rehearsal", "built in and scripted: no network, no key, real files"),
-            OfferLine("acp", "2", "An agent command", "any agent that speaks ACP on its standard streams"),
+            OfferLine("rehearsal", "1", "Rehearsal", "built in, scripted: no network, no key, real files"),
+            OfferLine("acp", "2", "Another agent", "a command that speaks ACP on its standard streams"),
         ]
         if last is not None:
             self._offers.append(_continue(last))
@@ -142,23 +159,16 @@ class StartCard(Vertical, can_focus=True):
         self._problem.set_class(bool(problem), "-said")
         self._marked = 0
         self._done = False
-        self.border_title = "felan"
 
     def compose(self) -> ComposeResult:
         self._field = SafeInput(self._command, placeholder="opencode acp", compact=True)
-        yield Line(OVER if self._over else FIRST, classes="start--lead")
-        yield Line(ASKS, classes="start--note")
+        yield Line(QUESTION, classes="start--question")
         yield self._problem
         for offer in self._offers:
             yield offer
             if offer.offer == "acp":
                 yield self._field
-        yield Line(
-            'Enter takes the marked one. The choice is remembered; felan --agent "<command>" overrules it. '
-            "Finding agents by itself comes later.",
-            classes="start--note",
-            id="start-remembered",
-        )
+        yield Line(OVER + NOTES if self._over else NOTES, classes="start--note", id="start-notes")
 
     def on_mount(self) -> None:
         self._mark(0)
@@ -168,8 +178,14 @@ class StartCard(Vertical, can_focus=True):
         if any(offer.offer == "continue" for offer in self._offers):
             return
         offer = _continue(last)
-        await self.mount(offer, before=self.query_one("#start-remembered"))
+        await self.mount(offer, before=self.query_one("#start-notes"))
         self._offers.append(offer)
+        offer.mark(False)
+
+    @property
+    def writing(self) -> bool:
+        """Whether the command field has the focus."""
+        return self._field.has_focus
 
     def show_problem(self, problem: str) -> None:
         """Say what went wrong with the choice, and take another one."""
@@ -227,14 +243,15 @@ class StartCard(Vertical, can_focus=True):
 
 
 class StartScreen(Screen[None]):
-    """The start card alone, in the middle; it scrolls where the terminal is small.
+    """The start card below the header; it scrolls where the terminal is small.
 
-    `now` is the time in milliseconds since the epoch. `over`: a session is behind it, to which Esc returns.
+    `folder` is named in the header. `over`: a session is behind it, to which Esc returns. `now` is the
+    time in milliseconds since the epoch.
     """
 
     DEFAULT_CSS = """
-    StartScreen { align: center middle; background: $background; }
-    StartScreen > VerticalScroll { height: auto; max-height: 100%; width: 100%; align: center middle; }
+    StartScreen { layout: vertical; background: $background; }
+    StartScreen > VerticalScroll { height: 1fr; width: 100%; scrollbar-size-vertical: 1; }
     """
     AUTO_FOCUS = "StartCard"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Back", show=False)]
@@ -242,24 +259,43 @@ class StartScreen(Screen[None]):
     def __init__(
         self,
         *,
+        folder: str = "",
         last: LastSession | None = None,
         command: str = "",
         problem: str = "",
-        now: Callable[[], int] = _now_ms,
         over: bool = False,
+        now: Callable[[], int] = _now_ms,
     ) -> None:
         super().__init__()
+        self._folder = folder
+        self._over = over
         self._now = now
-        self.over = over
         self.card = StartCard(last=last, command=command, problem=problem, over=over)
 
     def compose(self) -> ComposeResult:
+        yield HeaderLine(folder=self._folder, words="")
         with VerticalScroll(can_focus=False):
             yield self.card
+        yield HintRule(self._keys)
+
+    def _keys(self) -> Sequence[KeyHint]:
+        if self.card.writing:
+            return KeyHint("Enter", "start", "enter", 1), KeyHint("Esc", "back", "escape", 1)
+        keys = [KeyHint("↑↓", "choose"), KeyHint("Enter", "start", "enter", 2)]
+        return [
+            *keys,
+            KeyHint("Esc", "back", "escape", 1) if self._over else KeyHint("Ctrl+D", "quit", "ctrl+d"),
+        ]
+
+    def on_hint_rule_pressed(self, event: HintRule.Pressed) -> None:
+        self.app.simulate_key(event.key)  # pyright: ignore[reportUnknownMemberType] untyped in Textual
+
+    def on_descendant_focus(self) -> None:
+        self.query_one(HintRule).update_line()
 
     def action_leave(self) -> None:
         """Return to the session behind; without one the card stays."""
-        if self.over:
+        if self._over:
             self.dismiss(None)
 
     def offer_last(self, title: str, updated_at: int) -> None:

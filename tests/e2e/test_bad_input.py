@@ -34,7 +34,7 @@ def test_a_broken_database_is_named_and_left_as_it_is(tmp_path: Path) -> None:
 
 def test_a_newer_database_is_named_and_left_as_it_is(tmp_path: Path) -> None:
     with Felan(tmp_path) as felan:
-        felan.see("later.")
+        felan.see("2  Another agent")
         felan.until(lambda: list(felan.data.glob("felan.db")), "the database")
         felan.until(lambda: felan.stored("SELECT 1 FROM sqlite_master"), "the tables")
         felan.settle()
@@ -109,7 +109,7 @@ def test_it_needs_a_terminal(tmp_path: Path) -> None:
 
 def test_a_size_that_the_environment_says_is_not_believed(tmp_path: Path) -> None:
     with Felan(tmp_path, columns=100, rows=30, env={"COLUMNS": "60", "LINES": "10"}) as felan:
-        felan.see("\n" + " " * 14 + "╭─ felan ", "later.")  # in the middle of all hundred columns
+        felan.see("real files", "─" * 50)  # the rule goes through all hundred columns
         assert felan.quit() == 0
 
 
@@ -118,7 +118,7 @@ def test_a_secret_in_the_agent_s_command_is_refused_and_stored_nowhere(tmp_path:
     code, said = _refused(tmp_path, "--agent", f"sh --api-key {secret}")
     assert code == exits.USAGE and "environment variable" in said and secret not in said
     with Felan(tmp_path) as felan:
-        felan.see("later.")
+        felan.see("2  Another agent")
         felan.press("2")
         felan.see("opencode acp")
         felan.write(f"sh -c true --token={secret}")

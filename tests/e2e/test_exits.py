@@ -157,7 +157,7 @@ def test_the_app_ends_in_order_when_the_launcher_is_killed(tmp_path: Path) -> No
 
 def test_ctrl_c_held_down_ends_with_0_whatever_moment_the_last_one_meets(tmp_path: Path) -> None:
     with Felan(tmp_path) as felan:
-        felan.see("later.")
+        felan.see("2  Another agent")
         while felan.poll() is None:
             with suppress(OSError):
                 felan.press("ctrl+c")
@@ -169,7 +169,7 @@ def test_ctrl_c_held_down_ends_with_0_whatever_moment_the_last_one_meets(tmp_pat
 def test_ctrl_d_and_ctrl_c_leave_the_start_card_too(tmp_path: Path) -> None:
     for keys in (("ctrl+d",), ("ctrl+c", "ctrl+c")):
         with Felan(tmp_path / keys[0]) as felan:
-            felan.see("later.")
+            felan.see("2  Another agent")
             felan.press(*keys)
             assert felan.ended(WAIT) == exits.OK
             felan.assert_whole()

@@ -21,7 +21,7 @@ def test_the_first_minute_with_nothing_configured(tmp_path: Path) -> None:
 
 
 def _nothing_runs_before_a_key(felan: Felan) -> None:
-    felan.see("Which agent shall work here?", "1  Rehearsal ← Enter", "2  An agent command", "later.")
+    felan.see("Which agent should work here?", "▌ 1  Rehearsal", "2  Another agent", "/agent")
     felan.until(lambda: list(felan.data.glob("*.db")), "the database")
     felan.until(lambda: felan.stored("SELECT name FROM sqlite_master WHERE name = 'sessions'"), "its tables")
     felan.settle()
@@ -88,7 +88,7 @@ def test_it_is_whole_without_colours_too(tmp_path: Path) -> None:
         felan.press("f3", "f1")
         felan.see("Keys")
         felan.press("esc")
-        felan.see_not("Esc leads back")
+        felan.see_not("Esc close")
         felan.go_to_card("wants to edit")
         felan.press("o")
         felan.see("Esc close")
@@ -113,7 +113,7 @@ def test_the_data_folder_is_named_before_the_command_too(tmp_path: Path) -> None
 
 def test_a_wrong_agent_command_can_be_put_right_where_it_was_typed(tmp_path: Path) -> None:
     with Felan(tmp_path) as felan:
-        felan.see("later.")
+        felan.see("2  Another agent")
         felan.press("2")
         felan.see("opencode acp")
         felan.settle()
@@ -127,7 +127,7 @@ def test_a_wrong_agent_command_can_be_put_right_where_it_was_typed(tmp_path: Pat
         felan.ended(WAIT)
     (felan.data / "felan.toml").write_text('[agent]\nkind = "acp"\ncommand = "gone --acp"\n')
     with Felan(tmp_path) as felan:
-        felan.see("Which agent shall work here?", "gone: not found on PATH", "1  Rehearsal")
+        felan.see("Which agent should work here?", "gone: not found on PATH", "1  Rehearsal")
         felan.press("1")
         felan.ready()
         assert felan.quit() == 0

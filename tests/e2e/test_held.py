@@ -19,7 +19,7 @@ def _fingerprint(data: Path) -> dict[str, tuple[int, int, int]]:
 
 def test_a_second_felan_says_who_has_the_data_and_opens_nothing(tmp_path: Path) -> None:
     with Felan(tmp_path) as first:
-        first.see("later.")
+        first.see("2  Another agent")
         first.until(lambda: list(first.data.glob("felan.db")), "the database")
         first.settle()
         app, before = first.app, _fingerprint(first.data)
@@ -35,7 +35,7 @@ def test_a_second_felan_says_who_has_the_data_and_opens_nothing(tmp_path: Path) 
         os.kill(app, signal.SIGKILL)
         first.ended(WAIT)
         with Felan(tmp_path) as third:
-            third.see("Rehearsal ← Enter")
+            third.see("▌ 1  Rehearsal")
 
 
 def test_there_is_nothing_to_continue(tmp_path: Path) -> None:
@@ -74,4 +74,4 @@ def test_a_spoiled_session_is_named_and_the_one_before_it_goes_on(tmp_path: Path
         said = none.said_at_last().replace("\n", "")
         assert "cannot be read" in said and newer in said and older in said
     with Felan(tmp_path) as card:
-        card.see("Rehearsal ← Enter")
+        card.see("▌ 1  Rehearsal")

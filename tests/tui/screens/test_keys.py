@@ -107,7 +107,7 @@ async def test_help_shows_every_key_at_every_size(tmp_path: Path, size: tuple[in
     async with stage(tmp_path, size=size) as on:
         await on.attached()
         await on.pilot.press("f1")
-        await on.sees("Keys", "Esc leads back")
+        await on.sees("Keys", "Esc close")
         box = on.app.screen.query_one(VerticalScroll)
         seen = on.text
         while box.scroll_offset.y < box.max_scroll_y:
@@ -118,7 +118,7 @@ async def test_help_shows_every_key_at_every_size(tmp_path: Path, size: tuple[in
             assert shown in seen, f"{shown} is not in the help"
         assert all(len(row) <= size[0] for row in on.lines)
         await on.pilot.press("escape")
-        await on.sees_no("Esc leads back")
+        await on.sees_no("Esc close")
         assert on.composer.area.has_focus
 
 
@@ -138,7 +138,7 @@ async def test_the_palette_offers_every_action_by_name_and_does_it(tmp_path: Pat
         await on.write("help")
         await on.sees("show all keys (F1)")
         await on.pilot.press("enter")
-        await on.sees("Esc leads back")
+        await on.sees("Esc close")
 
 
 @pytest.mark.parametrize("size", SIZES)

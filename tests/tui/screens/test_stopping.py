@@ -124,7 +124,7 @@ async def test_ctrl_q_belongs_to_the_terminal(tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", ["ctrl+c", "ctrl+d"])
 async def test_the_start_card_can_be_left(tmp_path: Path, key: str) -> None:
     async with stage(tmp_path, start=Start(kind="ask", cwd=work(tmp_path))) as on:
-        await on.sees("Which agent shall work here?")
+        await on.sees("Which agent should work here?")
         await on.pilot.press(key)
         await on.until(lambda: on.app._exit)
         assert not on.hand.puppets
@@ -134,7 +134,7 @@ async def test_ctrl_c_twice_leaves_a_page_in_front_too(tmp_path: Path) -> None:
     async with stage(tmp_path) as on:
         await on.attached()
         await on.pilot.press("f1")
-        await on.sees("Esc leads back")
+        await on.sees("Esc close")
         await on.pilot.press("ctrl+c", "ctrl+c")
         await on.until(lambda: on.app._exit)
 
