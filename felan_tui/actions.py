@@ -118,7 +118,7 @@ ACTIONS: Final = (
         "Felan",
         command="notices",
     ),
-    Act("help", "f1", "F1", "Help", "show all keys", "Felan", command="help"),
+    Act("help", "f1", "F1", "Help", "show all keys", "Felan"),
     Act("quit", "ctrl+d", "Ctrl+D", "Quit", "quit, when the composer is empty", "Felan"),
     Act("suspend", "ctrl+z", "Ctrl+Z", "Suspend", "back to the shell; fg comes back", "Felan"),
 )

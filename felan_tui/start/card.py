@@ -79,6 +79,10 @@ class OfferLine(Line):
         self._marked = marked
         self._draw()
 
+    async def _on_click(self, event: events.Click) -> None:
+        event.stop()
+        self.post_message(self.Clicked(self.offer))
+
     def on_resize(self) -> None:
         self._draw()
 
