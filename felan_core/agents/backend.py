@@ -13,6 +13,7 @@ from felan_core.processes.piped import PipedProcess
 from felan_core.protocol.base import UNSET, Json, JsonObject, Maybe
 from felan_core.protocol.elements import Element
 from felan_core.protocol.entries import (
+    AnyOrigin,
     AnyToolContent,
     MessageOutcome,
     StreamKind,
@@ -61,14 +62,40 @@ class Withdrawn(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What a backend can do. What it cannot is not in its session's catalogue."""
+    """What a backend can do, as data. An operation of the contract that it cannot do is not in its session's
+    catalogue. ``images``: a message may have some; ``deferrable``: it can go on after a question that
+    outlived its host.
+    """
 
     steer: bool = False
+    images: bool = True
     models: bool = False
     thinking: bool = False
+    modes: bool = False
     compact: bool = False
+    fork: bool = False
     strict_policy: bool = False
     deferrable: bool = False
+
+    def operations(self) -> list[str]:
+        """The operations of the contract that these are."""
+        return [name for name, ability in OPERATIONS.items() if getattr(self, ability)]
+
+
+OPERATIONS: Mapping[str, str] = {"steer": "steer"}
+"""The operations that need an ability, of those that the host has. Another one (``set_model``,
+``set_thinking``, ``compact``) gets its line here, its verb in ``Backend`` and its handler in the host
+together.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What was written to a turn that runs, and by whom."""
+
+    text: str
+    images: Sequence[Image] = ()
+    origin: AnyOrigin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +306,8 @@ class Backend(Protocol):
         """Take the continuation turn of a deferred question. Only with ``abilities.deferrable``."""
         ...
 
-    async def steer(self, text: str) -> None:
-        """Put a message into the turn that runs. Only with ``abilities.steer``."""
+    async def steer(self, message: Message) -> None:
+        """Put a message into the turn that runs. Only with ``abilities.steer``. Raises ``AgentError``."""
         ...
 
     async def cancel(self) -> None:
@@ -296,6 +323,21 @@ class Backend(Protocol):
     async def close(self) -> None:
         """End the agent and whatever it started. Never raises."""
         ...
+
+
+class BackendBase:
+    """The verbs of ``Backend`` that need an ability, refused: a backend implements those that it has."""
+
+    name = "The agent"
+
+    async def resume(self, run: str, deferred: Deferred) -> TurnOutcome:
+        raise AgentError(f"{self.name} cannot go on after a question of an earlier turn.")
+
+    async def steer(self, message: Message) -> None:
+        raise AgentError(f"{self.name} cannot be steered.")
+
+    async def act(self, element: str, action: str, item: str | None, values: JsonObject) -> None:
+        raise AgentError(f"{self.name} has no actions.")
 
 
 BackendFactory = Callable[[Session, JsonObject], Backend]

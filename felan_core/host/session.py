@@ -388,4 +388,4 @@ def ended_card(card: ToolEntry, row: ProcessRow) -> ToolEntry:
 
 def operations_of(backend: Backend) -> list[str]:
     """The catalogue's operations of a session with this backend: what it cannot do is not among them."""
-    return sorted((*ALWAYS, *(("steer",) if backend.abilities.steer else ())))
+    return sorted((*ALWAYS, *backend.abilities.operations()))

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, Protocol
 
 import msgspec
 
-from felan_core.agents.backend import AgentError, AgentGone, Backend, Deferred, Turn, TurnOutcome
+from felan_core.agents.backend import AgentError, AgentGone, Backend, Deferred, Message, Turn, TurnOutcome
 from felan_core.host.actor import SessionActor, notice_entry
 from felan_core.host.agent import Agent, error_card
 from felan_core.host.broker import AGENT_GONE, Broker
@@ -27,7 +27,7 @@ from felan_core.pointer.errors import PointerError
 from felan_core.protocol import LIMITS, UNSET, ProtocolError
 from felan_core.protocol.base import Maybe
 from felan_core.protocol.entries import AnyOrigin, LocalOrigin, MessageEntry, TextPart
-from felan_core.protocol.errors import ErrorBody
+from felan_core.protocol.errors import ErrorBody, invalid
 from felan_core.protocol.events import (
     KnownEvent,
     MessageCompleted,
@@ -112,6 +112,9 @@ class Turns:
         await self._take_up()
         if not self.agent.backend.abilities.steer:
             raise ProtocolError("unsupported_operation", "this session's agent cannot be steered")
+        message = Message(params.text, params.images or [], call.origin)
+        if message.images and not self.agent.backend.abilities.images:
+            raise invalid("images: this session's agent takes none")
         run = self._actor.state.run
         over = self._taking is None or self._taking.done()
         if run is None or over or not self.agent.ready:
@@ -119,12 +122,12 @@ class Turns:
         await self._streams.complete("completed")
         result = QueuedResult(status="handled")
         await self._actor.commit(self._said(params.text, call.origin, run.id), settle=(call, result))
-        self._beside(self._steer(self.agent.backend, params.text), "steering")
+        self._beside(self._steer(self.agent.backend, message), "steering")
         return result
 
-    async def _steer(self, backend: Backend, text: str) -> None:
+    async def _steer(self, backend: Backend, message: Message) -> None:
         try:
-            await backend.steer(text)
+            await backend.steer(message)
         except AgentGone:
             pass  # its turn tells
         except AgentError as problem:

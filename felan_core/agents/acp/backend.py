@@ -11,8 +11,8 @@ from felan_core.agents.backend import (
     AgentError,
     AgentGone,
     Backend,
+    BackendBase,
     BackendFactory,
-    Deferred,
     Session,
     Turn,
     TurnOutcome,
@@ -29,7 +29,7 @@ _STOPPED_SHORT = {
 }
 
 
-class AcpBackend:
+class AcpBackend(BackendBase):
     """One ACP agent of one session. The process lives from ``start`` to ``close`` or to its own end."""
 
     def __init__(
@@ -51,19 +51,17 @@ class AcpBackend:
         self._running = False
         self._notes = ""
         self._waiting = ""
-        self._name = command
+        self.name = command
 
     @property
     def kind(self) -> str:
         return "acp"
 
     @property
-    def name(self) -> str:
-        return self._name
-
-    @property
     def abilities(self) -> Abilities:
-        return Abilities()
+        agent = self._agent
+        images = agent is None or schema.offers(agent.capabilities, "promptCapabilities", "image")
+        return Abilities(images=images)
 
     async def start(self, memory: JsonObject | None) -> bool:
         if self._agent is not None:
@@ -84,13 +82,13 @@ class AcpBackend:
             await agent.stop()
             raise
         finally:
-            self._name = agent.name
+            self.name = agent.name
         return remembers
 
     async def turn(self, turn: Turn) -> TurnOutcome:
         agent = self._agent
         if agent is None:
-            raise AgentGone(f"{self._name} is not running.")
+            raise AgentGone(f"{self.name} is not running.")
         if agent.over:
             raise await agent.ended_with()
         agent.begin_turn()
@@ -124,7 +122,7 @@ class AcpBackend:
         elif turn.context:
             waiting = f"{self._waiting}\n\n{turn.context}".lstrip()
             self._waiting = waiting.encode()[-WAITING_BYTES:].decode(errors="ignore")
-        if turn.images and not schema.offers(agent.capabilities, "promptCapabilities", "image"):
+        if turn.images and not self.abilities.images:
             await self._session.notice("warning", f"{agent.name} takes no images", "It got your text alone.")
         else:
             for image in turn.images:
@@ -135,18 +133,9 @@ class AcpBackend:
             agent.updates.contexts.sent(context)
         return blocks
 
-    async def resume(self, run: str, deferred: Deferred) -> TurnOutcome:
-        raise AgentError(f"{self._name} cannot take up a question again.")
-
-    async def steer(self, text: str) -> None:
-        raise AgentError(f"{self._name} cannot be steered.")
-
     async def cancel(self) -> None:
         if self._agent is not None and self._running:
             self._agent.cancel()
-
-    async def act(self, element: str, action: str, item: str | None, values: JsonObject) -> None:
-        raise AgentError(f"{self._name} has no actions.")
 
     async def close(self) -> None:
         agent, self._agent = self._agent, None

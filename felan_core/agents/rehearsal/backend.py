@@ -13,6 +13,7 @@ from felan_core.agents.backend import (
     AgentError,
     AgentGone,
     Deferred,
+    Message,
     Session,
     Turn,
     TurnOutcome,
@@ -149,10 +150,10 @@ class RehearsalBackend:
         play = Play(self._stage, scenario, run, voice, place, answered)
         return await self._take(play, play.perform_all(perform))
 
-    async def steer(self, text: str) -> None:
+    async def steer(self, message: Message) -> None:
         if self._play is None:
             raise AgentError("No turn is running.")
-        self._play.steer(text)
+        self._play.steer(message)
 
     async def cancel(self) -> None:
         if self._task is not None and not self._task.cancelling():

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
-from felan_core.agents.backend import AgentError, Session, ToolPatch, Withdrawn
+from felan_core.agents.backend import AgentError, Message, Session, ToolPatch, Withdrawn
 from felan_core.agents.rehearsal.check import BUILT_IN
 from felan_core.agents.rehearsal.folder import Folder
 from felan_core.agents.rehearsal.load import Scenario
@@ -34,6 +34,10 @@ STOP_WAIT: Final = 2.0
 WITHDRAWN_WAIT: Final = 0.05
 """Seconds after a withdrawn question: a cancel withdraws it first and reaches us right after."""
 HEARD: Final = "Taking it into account."
+
+
+def _with_images(count: int) -> str:
+    return "" if not count else " with an image" if count == 1 else f" with {count} images"
 
 
 class Jump(Exception):
@@ -101,7 +105,7 @@ class Play:
         self._answered = answered
         self._tools = 0
         self._open: str | None = None
-        self._said: deque[str] = deque()
+        self._said: deque[Message] = deque()
         self._nudge = asyncio.Event()
         self._stopping: set[asyncio.Task[None]] = set()
 
@@ -144,23 +148,28 @@ class Play:
 
     # Steering
 
-    def steer(self, text: str) -> None:
-        self._said.append(text)
+    def steer(self, message: Message) -> None:
+        self._said.append(message)
         self._nudge.set()
 
     def led_away(self) -> bool:
         """Whether a message waits that leads elsewhere, so that what is being said breaks off."""
-        return any(rule is not None and rule.goto is not None for rule in map(self._rule, self._said))
+        return any(
+            rule is not None and rule.goto is not None
+            for rule in (self._rule(one.text) for one in self._said)
+        )
 
     async def heed(self) -> None:
         """Answer each message that waits. Raises ``Jump`` for one that leads elsewhere."""
         while self._said:
-            said = self._said.popleft()
+            message = self._said.popleft()
+            said = message.text
             rule = self._rule(said)
             heard = (rule.say if rule is not None else "") or HEARD
             self.variables["said"] = one_line(said)
             await self.voice.finish()
-            await self.voice.pour("assistant", f"You said: “{one_line(said)}”. {self.fill(heard)}", 0)
+            beside = _with_images(len(message.images))
+            await self.voice.pour("assistant", f"You said: “{one_line(said)}”{beside}. {self.fill(heard)}", 0)
             await self.voice.finish()
             if rule is not None and rule.pace is not None:
                 self.voice.pace *= rule.pace

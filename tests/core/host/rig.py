@@ -9,7 +9,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from felan_core.agents.backend import Abilities, AgentError, Backend, Deferred, Session, Turn, TurnOutcome
+from felan_core.agents.backend import (
+    Abilities,
+    AgentError,
+    Backend,
+    Deferred,
+    Message,
+    Session,
+    Turn,
+    TurnOutcome,
+)
 from felan_core.client.host_client import HostClient
 from felan_core.client.replica import SessionReplica
 from felan_core.client.transport import MemoryTransport, Transport, memory_pair
@@ -78,8 +87,9 @@ class Puppet:
         self._stage.resumed.append(deferred)
         return "completed"
 
-    async def steer(self, text: str) -> None:
-        self._stage.steered.append(text)
+    async def steer(self, message: Message) -> None:
+        self._stage.steered.append(message.text)
+        self._stage.steered_with.append(message)
 
     async def cancel(self) -> None:
         self._cancelled.set()
@@ -106,6 +116,7 @@ class Stagehand:
     turns: list[Turn] = field(default_factory=list)
     resumed: list[Deferred] = field(default_factory=list)
     steered: list[str] = field(default_factory=list)
+    steered_with: list[Message] = field(default_factory=list)
     acts: list[tuple[str, str, str | None, JsonObject]] = field(default_factory=list)
     memories: list[JsonObject | None] = field(default_factory=list)
     puppets: list[Puppet] = field(default_factory=list)

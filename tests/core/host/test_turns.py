@@ -18,7 +18,7 @@ from felan_core.protocol import ProtocolError
 from felan_core.protocol import operations as op
 from felan_core.protocol.base import or_default
 from felan_core.protocol.elements import ViewElement
-from felan_core.protocol.entries import MessageEntry, NoticeEntry, ToolEntry
+from felan_core.protocol.entries import LocalOrigin, MessageEntry, NoticeEntry, ToolEntry
 from felan_core.protocol.interactions import ApprovalOption, ApprovalRequest, ApprovalSubject, ConfirmRequest
 from tests.core.host.rig import Clock, Puppet, Rig, Stagehand, open_rig, rig, until
 
@@ -185,6 +185,36 @@ async def test_steering_reaches_the_turn_and_stands_in_the_transcript(
         "one",
         "left",
     ]
+
+
+async def test_images_of_a_steer_reach_the_agent_or_are_refused_before_anything_is_stored(
+    host: Rig, hand: Stagehand, work: Path
+) -> None:
+    hand.scripts += [wait_for_cancel] * 2
+    picture = op.Image(media_type="image/png", data="iVBORw0KGgo=")
+    steer = op.PromptParams(text="look at this", images=[picture])
+    client = await host.client()
+    replica = await host.session(client, work)
+    session = replica.state.session
+    await client.prompt(session, "one")
+    await until(lambda: hand.turns)
+    sent = await client.request("steer", steer, expect=op.QueuedResult, session=session)
+    assert sent.status == "handled"
+    await until(lambda: hand.steered_with)
+    (message,) = hand.steered_with
+    assert (message.text, list(message.images)) == ("look at this", [picture])
+    assert isinstance(message.origin, LocalOrigin)
+
+    hand.abilities = Abilities(steer=True, images=False)
+    replica = await host.session(client, work)
+    session = replica.state.session
+    await client.prompt(session, "one")
+    await until(lambda: len(hand.turns) == 2)
+    with pytest.raises(ProtocolError, match="images") as refusal:
+        await client.request("steer", steer, expect=op.QueuedResult, session=session)
+    assert refusal.value.code == "invalid_request"
+    said = [one for one in replica.state.entries if isinstance(one, MessageEntry)]
+    assert [one.text for one in said] == ["one"] and len(hand.steered_with) == 1
 
 
 async def test_an_agent_that_dies_shows_a_card_and_the_next_turn_starts_it_anew(

@@ -4,7 +4,7 @@ import pytest
 
 from felan_core.agents.acp.backend import WAITING_BYTES, AcpBackend, create
 from felan_core.agents.acp.clip import BODY_BYTES
-from felan_core.agents.backend import AgentError, AgentGone, Turn
+from felan_core.agents.backend import AgentError, AgentGone, Message, Turn
 from felan_core.protocol.base import LIMITS
 from felan_core.protocol.elements import ViewElement
 from felan_core.protocol.entries import ToolText
@@ -243,7 +243,7 @@ async def test_what_acp_has_not_is_not_among_the_abilities(stage: Stage) -> None
     can = backend.abilities
     assert not any((can.steer, can.models, can.thinking, can.compact, can.strict_policy, can.deferrable))
     with pytest.raises(AgentError):
-        await backend.steer("left")
+        await backend.steer(Message("left"))
     with pytest.raises(AgentError):
         await backend.act("acp.plan", "x", None, {})
 

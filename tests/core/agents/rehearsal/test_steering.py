@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from felan_core.agents.backend import AgentError, Turn
+from felan_core.agents.backend import AgentError, Message, Turn
 from felan_core.agents.rehearsal.backend import RehearsalBackend
 from felan_core.protocol.interactions import ConfirmRequest, InteractionRequest
+from felan_core.protocol.operations import Image
 from tests.core.agents.rehearsal.fakes import FakeSession, agree, refuse, soon
 
 
@@ -27,7 +28,7 @@ async def played(session: FakeSession, prompt: str, when: Callable[[int, str], b
         nonlocal steered
         if not steered and when(number, name):
             steered = True
-            soon(backend.steer(said))
+            soon(backend.steer(Message(said)))
 
     session.on_call = steer
     async with asyncio.timeout(10):
@@ -43,6 +44,21 @@ async def test_what_is_said_in_between_is_heard_after_the_step(session: FakeSess
     assert "That was the tour" in session.said
     message = next(one for one in session.messages if "mind the gap" in one[0][1])
     assert len(message) == 1, "a message of its own"
+
+
+async def test_images_beside_what_is_said_are_named(session: FakeSession) -> None:
+    backend = RehearsalBackend(session, {"rehearsal.pace": 0.001})
+    await backend.start(None)
+    picture = Image(media_type="image/png", data="iVBORw0KGgo=")
+
+    def steer(number: int, name: str) -> None:
+        if number == 3:
+            soon(backend.steer(Message("see", [picture] * 2)))
+
+    session.on_call = steer
+    async with asyncio.timeout(10):
+        await backend.turn(Turn("r1", "tour"))
+    assert "You said: “see” with 2 images. Taking it into account." in session.said
 
 
 async def test_skip_breaks_off_and_leads_to_the_next_part(session: FakeSession) -> None:
@@ -130,7 +146,7 @@ async def test_faster_changes_the_pace_of_what_is_left(session: FakeSession) -> 
 
         def steer(number: int, name: str) -> None:
             if number == first:
-                soon(backend.steer(said))
+                soon(backend.steer(Message(said)))
 
         session.on_call = steer
         await backend.turn(Turn("r1", "tour"))
@@ -143,13 +159,13 @@ async def test_what_is_said_at_the_very_end_is_heard_or_refused(session: FakeSes
     backend = RehearsalBackend(session, {"rehearsal.pace": 0})
     await backend.start(None)
     with pytest.raises(AgentError, match="No turn is running"):
-        await backend.steer("hello")
+        await backend.steer(Message("hello"))
     turn = asyncio.ensure_future(backend.turn(Turn("r1", "help")))
     heard = 0
     for number in range(200):
         await asyncio.sleep(0)
         try:
-            await backend.steer(f"word {number}")
+            await backend.steer(Message(f"word {number}"))
             heard += 1
         except AgentError:
             break
