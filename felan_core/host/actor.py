@@ -16,7 +16,7 @@ from felan_core.host.sanitize import label
 from felan_core.host.services import Services
 from felan_core.protocol.base import LIMITS, UNSET, JsonObject, or_default
 from felan_core.protocol.connection import published_frame
-from felan_core.protocol.entries import NoticeEntry
+from felan_core.protocol.entries import Entry, NoticeEntry
 from felan_core.protocol.envelopes import EventFrame, TextFrame
 from felan_core.protocol.errors import ProtocolError, invalid
 from felan_core.protocol.events import (
@@ -38,7 +38,10 @@ from felan_core.store.errors import InvalidRow, StoreClosed, StoreError, StoreLo
 from felan_core.store.rows import LoadedSession, SessionRecord
 
 R = TypeVar("R")
+E = TypeVar("E", bound=Entry)
 Job = Callable[[], Awaitable[Any]]
+UNPLACED: Final = 0
+"""The seq of an entry before it is committed."""
 KEPT_ENTRIES: Final = LIMITS.page_entries
 _EMPTY: Final = Catalogue(operations=[], commands=[], tools=[], models=[])
 
@@ -166,7 +169,7 @@ class SessionActor:
         backend needs to go on after an interaction. Raises ``StoreError``, and ``invalid_request`` for what
         is too large to be stored or told; then nothing has changed.
         """
-        before = self.state.copy(), dict(self.resumes)
+        before = self.state.copy(), dict(self.resumes), self.next_seq
         batch = Batch()
         now = self.services.clock()
         try:
@@ -184,7 +187,7 @@ class SessionActor:
                 call, result = settle
                 call.settle(batch, result)
         except BaseException as error:
-            self.state, self.resumes = before
+            self.state, self.resumes, self.next_seq = before
             if isinstance(error, InvalidRow):
                 raise invalid(f"{error.table}: {error.problem}") from error
             raise
@@ -193,7 +196,7 @@ class SessionActor:
         except StoreError as error:
             gone = isinstance(error, StoreClosed | StoreLost)
             if gone or not await self._is_stored(self.state.revision):
-                self.state, self.resumes = before
+                self.state, self.resumes, self.next_seq = before
                 if not gone:
                     await self._reload()
                 raise
@@ -202,11 +205,17 @@ class SessionActor:
             self._tell(frame)
 
     def _take(self, event: KnownEvent, batch: Batch, now: int) -> bytes:
-        """Apply one event and put what it changes into ``batch``; the frame that tells of it."""
+        """Apply one event and put its changes into ``batch``; the event's frame."""
         revision = self.state.revision + 1
-        if isinstance(event, PresentationUpdated):
-            element = msgspec.structs.replace(event.element, revision=revision)
-            event = PresentationUpdated(element=element)
+        match event:
+            case PresentationUpdated():
+                event = PresentationUpdated(element=msgspec.structs.replace(event.element, revision=revision))
+            case MessageCompleted():
+                event = MessageCompleted(entry=self._placed(event.entry))
+            case ToolUpdated():
+                event = ToolUpdated(tool=self._placed(event.tool))
+            case _:
+                pass
         self.state.apply(event, revision)
         match event:
             case MessageCompleted():
@@ -224,6 +233,15 @@ class SessionActor:
             case _:
                 pass
         return published_frame(EventFrame(session=self.id, revision=revision, at=now, event=event))
+
+    def _placed(self, entry: E) -> E:
+        """The entry with its seq and parent: a new one follows the leaf, whenever it began."""
+        known = self.state.entries.get(entry.id)
+        if known is not None:
+            return msgspec.structs.replace(entry, seq=known.seq, parent=known.parent)
+        seq = self.next_seq
+        self.next_seq += 1
+        return msgspec.structs.replace(entry, seq=seq, parent=self.state.branch.leaf)
 
     def _state_name(self) -> StateName:
         if self.state.header.state == "closed":
@@ -287,19 +305,12 @@ class SessionActor:
             waiting=sum(one.state in OPEN_STATES for one in state.interactions.values()),
         )
 
-    def take_seq(self) -> int:
-        """The place of the next entry."""
-        seq = self.next_seq
-        self.next_seq += 1
-        return seq
-
     def stamp(self) -> JsonObject:
-        """What every new entry has: id, seq, instant, parent, run."""
+        """The members of an entry that begins now: id, instant, run. ``commit`` sets seq and parent."""
         return {
             "id": self.services.new_id(),
-            "seq": self.take_seq(),
+            "seq": UNPLACED,
             "at": self.services.clock(),
-            "parent": self.state.branch.leaf,
             "run": self.state.run.id if self.state.run else UNSET,
         }
 

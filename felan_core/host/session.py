@@ -9,6 +9,7 @@ from felan_core.agents.backend import AgentError, AgentGone, Backend
 from felan_core.host.actor import SessionActor
 from felan_core.host.backend_session import BackendSession
 from felan_core.host.broker import Broker
+from felan_core.host.cursors import HistoryCursor, forged, history_cursor, parse_history_cursor
 from felan_core.host.held_queue import QUEUE_ELEMENT
 from felan_core.host.pointer import ELEMENT as POINTER
 from felan_core.host.pointer import Pointer, pointer_element
@@ -17,7 +18,7 @@ from felan_core.host.processes import SessionProcesses, checked_folder
 from felan_core.host.request_context import RequestContext, accepted
 from felan_core.host.sanitize import label
 from felan_core.host.services import Services
-from felan_core.host.snapshot import captured, history_cursor, parse_history_cursor
+from felan_core.host.snapshot import captured
 from felan_core.host.streams import Streams
 from felan_core.host.turns import Turns
 from felan_core.pointer.errors import PointerError
@@ -157,16 +158,25 @@ class LiveSession:
         return await self.actor.do(job)
 
     async def history(self, call: RequestContext, params: op.HistoryParams) -> op.HistoryPage:
-        """An older page. The cursor is the ``seq`` before which it ends."""
-        before = None if params.cursor is UNSET else parse_history_cursor(str(params.cursor))
-        until = None if params.entry is UNSET else str(params.entry)
+        """A page of the branch that ends with the leaf, with ``entry``, or before the cursor's entry."""
+        leaf, before = or_default(self.actor.state.branch.leaf, ""), ""
+        if params.cursor is not UNSET:
+            leaf, before = parse_history_cursor(str(params.cursor), self.actor.id)
+        last = or_default(params.entry, "")
+        if not leaf:
+            if last:
+                raise no_such_entry()
+            return op.HistoryPage(items=[])
         try:
             entries, more = await self._services.store.history(
-                self.actor.id, before, or_default(params.limit, 64), until
+                self.actor.id, leaf, before=before, last=last, limit=or_default(params.limit, 64)
             )
         except NoSuchEntry as error:
-            raise ProtocolError("not_found", "entry: there is none with this id") from error
-        cursor: Maybe[str] = history_cursor(entries[0].seq) if entries and more else UNSET
+            if last and error.entry == last:
+                raise no_such_entry() from error
+            raise forged() from error
+        older = HistoryCursor(leaf, entries[0].id) if entries and more else None
+        cursor: Maybe[str] = history_cursor(self.actor.id, older) if older else UNSET
         return op.HistoryPage(items=entries, next_cursor=cursor)
 
     # --- turns ---
@@ -369,6 +379,11 @@ class LiveSession:
                 output = f"(it cannot be read: {error})"
             pieces.append(f"The person ran `{row.command}` ({row.state}). Its output:\n\n{output}")
         return "\n\n".join(pieces)
+
+
+def no_such_entry() -> ProtocolError:
+    """The refusal of an ``entry`` that is not on the captured branch."""
+    return ProtocolError("not_found", "entry: there is none with this id")
 
 
 def ended_card(card: ToolEntry, row: ProcessRow) -> ToolEntry:

@@ -8,13 +8,15 @@ left out, the oldest first: each is told whole when it next changes.
 from typing import TypeVar
 
 import msgspec
+from msgspec import UnsetType
 from msgspec.structs import replace
 
 from felan_core.host.actor import SessionActor
+from felan_core.host.cursors import HistoryCursor, history_cursor
 from felan_core.host.quotas import ENDED_BYTES, PROCESSES_BYTES, newest_within
 from felan_core.protocol.base import LIMITS, UNSET, Maybe
 from felan_core.protocol.entries import Entry, ToolEntry
-from felan_core.protocol.errors import ProtocolError, invalid
+from felan_core.protocol.errors import ProtocolError
 from felan_core.protocol.reducer import OPEN_STATES
 from felan_core.protocol.session import History, SessionSnapshot
 from felan_core.protocol.streams import CompletionOnlyStream, StreamPrefix
@@ -89,19 +91,8 @@ def _without_oldest(entries: list[E], excess: int) -> list[E]:
 
 
 def _cursor(actor: SessionActor, shown: list[Entry]) -> Maybe[str]:
+    leaf = actor.state.branch.leaf
     before = shown[0].seq if shown else actor.next_seq
-    older = actor.floor > 0 or bool(actor.state.entries.before(before))
-    return history_cursor(before) if older else UNSET
-
-
-def history_cursor(before_seq: int) -> str:
-    """Where the page before ``before_seq`` is to be had. It lives through restarts."""
-    return f"h1.{before_seq}"
-
-
-def parse_history_cursor(cursor: str) -> int:
-    """The seq in a history cursor. Raises ``invalid_request`` for one that this host did not make."""
-    version, _, number = cursor.partition(".")
-    if version != "h1" or not number.isascii() or not number.isdigit() or len(number) > 16:
-        raise invalid("cursor: not one of this host's")
-    return int(number)
+    if isinstance(leaf, UnsetType) or not (actor.floor or actor.state.entries.before(before)):
+        return UNSET
+    return history_cursor(actor.id, HistoryCursor(leaf, shown[0].id if shown else ""))

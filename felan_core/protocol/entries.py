@@ -1,8 +1,8 @@
 """Transcript entries: messages, tool calls and notices of the host.
 
-The seed names no shape for them; what stands here is decided once and listed in ``docs/protocol.md``. An
-entry's ``seq`` is given when the entry *starts* and orders the transcript; a message that is still streaming
-has none yet and is always the newest. Completed entries replace their transients by ``id``.
+The seed names no shape for them; these are decided once and listed in ``docs/protocol.md``. An entry gets
+its ``seq`` and its ``parent`` when it is first committed; ``seq`` orders the transcript. A message that is
+still streaming has none yet and is always the newest. Completed entries replace their transients by ``id``.
 """
 
 from typing import Annotated, Literal, Union

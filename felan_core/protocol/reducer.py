@@ -90,7 +90,7 @@ class Entries:
         return [self._by_id[entry_id] for _, entry_id in self._order[-count:]] if count else []
 
     def before(self, seq: int) -> list[Entry]:
-        """All entries that started before ``seq``, oldest first."""
+        """All entries with a lower seq, oldest first."""
         return [self._by_id[entry_id] for _, entry_id in self._order[: bisect_left(self._order, (seq, ""))]]
 
     def drop_oldest(self, keep: int) -> int:

@@ -35,9 +35,9 @@ _PUT_BULK: Final = """
 INSERT INTO session_bulk (session, body) VALUES (?, ?)
 ON CONFLICT (session) DO UPDATE SET body = excluded.body
 """
-# An entry keeps the seq it was first stored with.
+# An entry keeps the place in the tree that it was first stored with.
 _PUT_ENTRY: Final = """
-INSERT INTO entries (session, id, seq, running, body) VALUES (?, ?, ?, ?, ?)
+INSERT INTO entries (session, id, seq, parent, role, running, body) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (session, id) DO UPDATE SET running = excluded.running, body = excluded.body
 """
 _PUT_INTERACTION: Final = """
@@ -108,15 +108,16 @@ class Batch:
         self._add(_PUT_BULK, record.id, bulk)
 
     def put_entry(self, session: str, entry: Entry) -> None:
-        """Store an entry, or replace it in place by its id; it keeps the seq it was first stored with.
+        """Store an entry, or replace it in place by its id; it keeps its first seq and parent.
 
-        ``entry.parent`` is the chain of its branch. An entry that fits no page (``pageBytes``) is refused.
+        An entry that fits no page (``pageBytes``) is refused.
         """
         body = codec.ENTRY.encode(entry.id, entry)
         if len(body) >= LIMITS.page_bytes:
             raise InvalidRow("entries", entry.id, f"{len(body)} bytes, a page holds {LIMITS.page_bytes}")
         running = isinstance(entry, ToolEntry) and entry.state == "running"
-        self._add(_PUT_ENTRY, session, entry.id, entry.seq, int(running), body)
+        role = entry.role if isinstance(entry, MessageEntry) else None
+        self._add(_PUT_ENTRY, session, entry.id, entry.seq, entry.parent or None, role, int(running), body)
         self._durable = self._durable or isinstance(entry, MessageEntry)
 
     def put_interaction(

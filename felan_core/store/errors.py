@@ -63,4 +63,8 @@ class InvalidRow(ValueError):
 
 
 class NoSuchEntry(LookupError):
-    """The entry that a page was to end with is not in the session."""
+    """The session has no entry with the id ``entry`` on the branch that was asked for."""
+
+    def __init__(self, entry: str) -> None:
+        super().__init__(entry)
+        self.entry = entry

@@ -31,6 +31,17 @@ UNION SELECT i.session FROM interactions AS i JOIN sessions AS s ON s.id = i.ses
 UNION SELECT p.session FROM processes AS p JOIN sessions AS s ON s.id = p.session
     WHERE p.open = 1 AND s.state <> 'closed'
 """
+# From an entry backwards; a parent always has the lower seq, so that a spoiled row cannot make a circle.
+_BRANCH: Final = """
+WITH RECURSIVE branch (n, seq, parent, depth) AS (
+    SELECT n, seq, parent, 0 FROM entries WHERE session = ? AND id = ?
+    UNION ALL
+    SELECT e.n, e.seq, e.parent, b.depth + 1 FROM branch AS b
+        JOIN entries AS e ON e.session = ? AND e.id = b.parent AND e.seq < b.seq
+    LIMIT ?
+)
+SELECT e.id, e.seq, e.parent, e.body FROM branch AS b JOIN entries AS e USING (n) ORDER BY b.depth
+"""
 
 
 @contextmanager
@@ -60,9 +71,9 @@ def load_session(
         record = session_record(connection, path, id)
         if record is None:
             return None
-        entries, more = _page(connection, path, id, _LAST, history_limit)
+        entries, more = _page(connection, path, id, record.leaf, history_limit)
         tools = connection.execute(
-            "SELECT id, seq, body FROM entries WHERE session = ? AND running = 1 ORDER BY seq", (id,)
+            "SELECT id, seq, parent, body FROM entries WHERE session = ? AND running = 1 ORDER BY seq", (id,)
         )
         decoded = [_entry(path, *row) for row in tools]
         interactions = [
@@ -103,44 +114,59 @@ def history(
     connection: sqlite3.Connection,
     path: Path,
     session: str,
-    before_seq: int | None,
+    leaf: str,
+    before: str,
+    last: str,
     limit: int,
-    until_entry: str | None,
 ) -> tuple[list[Entry], bool]:
     with _moment(connection):
-        before = _LAST if before_seq is None else before_seq
-        if until_entry is not None:
-            found = connection.execute(
-                "SELECT seq FROM entries WHERE session = ? AND id = ?", (session, until_entry)
-            ).fetchone()
-            if found is None:
-                raise NoSuchEntry(until_entry)
-            before = min(before, found[0] + 1)
-        return _page(connection, path, session, before, limit)
+        newest, _ = _place(connection, session, leaf)
+        start: str | None = leaf
+        if anchor := last or before:
+            seq, parent = _place(connection, session, anchor)
+            if seq > newest:
+                raise NoSuchEntry(anchor)
+            start = anchor if last else parent
+        return _page(connection, path, session, start, limit)
+
+
+def _place(connection: sqlite3.Connection, session: str, id: str) -> tuple[int, str | None]:
+    """The seq and the parent of an entry. Raises ``NoSuchEntry``."""
+    row = connection.execute(
+        "SELECT seq, parent FROM entries WHERE session = ? AND id = ?", (session, id)
+    ).fetchone()
+    if row is None:
+        raise NoSuchEntry(id)
+    return row
 
 
 def _page(
-    connection: sqlite3.Connection, path: Path, session: str, before: int, limit: int
+    connection: sqlite3.Connection, path: Path, session: str, start: str | None, limit: int
 ) -> tuple[list[Entry], bool]:
-    """The newest entries before a seq, oldest first, and whether there are older ones."""
-    rows = connection.execute(
-        "SELECT id, seq, body FROM entries WHERE session = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
-        (session, before, limit + 1),
-    )
+    """The entry ``start`` and those before it on its branch, oldest first; whether there are older ones."""
+    rows = connection.execute(_BRANCH, (session, start, session, limit + 1))
     newest_first: list[Entry] = []
     room = LIMITS.page_bytes
-    for id, seq, body in rows:
-        room -= len(body) + 1  # and its comma
+    for id, seq, parent, body in rows:
+        # And its comma. A spoiled body may be no text at all, and is named when it is decoded.
+        room -= _size(body) + 1
         if len(newest_first) == limit or room < 0:
             rows.close()
             return newest_first[::-1], True
-        newest_first.append(_entry(path, id, seq, body))
+        newest_first.append(_entry(path, id, seq, parent, body))
     return newest_first[::-1], False
 
 
-def _entry(path: Path, id: str, seq: int, body: bytes) -> Entry:
+def _size(body: object) -> int:
+    return len(body) if isinstance(body, bytes | str) else 0
+
+
+def _entry(path: Path, id: str, seq: int, parent: str | None, body: bytes) -> Entry:
+    """The entry of a row; its columns say where it is in the tree."""
     entry = codec.ENTRY.decode(path, id, body)
-    return entry if entry.seq == seq else msgspec.structs.replace(entry, seq=seq)
+    if (entry.seq, entry.parent or None) == (seq, parent):
+        return entry
+    return msgspec.structs.replace(entry, seq=seq, parent=parent or UNSET)
 
 
 def list_sessions(

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 APPLICATION_ID: Final = 0x46454C4E
 """``FELN`` in the header of the file: whose database it is."""
 
@@ -129,7 +131,58 @@ def _first(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-MIGRATIONS: Final = (Migration("the first schema", _first),)
+def _tree(connection: sqlite3.Connection) -> None:
+    """The place of an entry in its session's tree gets columns, and what was stored is linked by seq.
+
+    Before, an entry got its parent when it began: one that ended after a later one was on no branch.
+    """
+    connection.execute("ALTER TABLE entries ADD COLUMN parent TEXT")  # the entry before it; NULL: a root
+    connection.execute("ALTER TABLE entries ADD COLUMN role TEXT")  # of a message: user or assistant
+    connection.execute("ALTER TABLE entries ADD COLUMN label TEXT")  # given by a person
+    connection.create_function("role_of", 1, _role_of, deterministic=True)
+    connection.create_function("with_leaf", 2, _with_leaf, deterministic=True)
+    connection.execute(
+        """
+        UPDATE entries SET role = role_of(body), parent = (
+            SELECT before.id FROM entries AS before
+            WHERE before.session = entries.session AND before.seq < entries.seq
+            ORDER BY before.seq DESC LIMIT 1
+        )
+        """
+    )
+    connection.execute(
+        """
+        UPDATE sessions SET body = with_leaf(body, (
+            SELECT id FROM entries WHERE session = sessions.id ORDER BY seq DESC LIMIT 1
+        )) WHERE EXISTS (SELECT 1 FROM entries WHERE session = sessions.id)
+        """
+    )
+
+
+class _Message(msgspec.Struct):
+    kind: str
+    role: str | None = None
+
+
+def _role_of(body: bytes) -> str | None:
+    """The role in an entry's body; a spoiled body costs its own role alone."""
+    try:
+        message = msgspec.json.decode(body, type=_Message)
+    except (msgspec.DecodeError, TypeError, RecursionError):
+        return None
+    return message.role if message.kind == "message" else None
+
+
+def _with_leaf(body: bytes, leaf: str) -> bytes:
+    """A session's body with this leaf; a spoiled body stays as it is."""
+    try:
+        members = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, TypeError, RecursionError):
+        return body
+    return msgspec.json.encode({**members, "leaf": leaf})
+
+
+MIGRATIONS: Final = (Migration("the first schema", _first), Migration("the tree of entries", _tree))
 
 TABLES: Final = frozenset(
     {

@@ -98,14 +98,15 @@ class Store:
         return await self._ask(reads.open_sessions)
 
     async def history(
-        self, session: str, before_seq: int | None, limit: int, until_entry: str | None = None
+        self, session: str, leaf: str, *, before: str = "", last: str = "", limit: int
     ) -> tuple[list[Entry], bool]:
-        """A page of entries, oldest first, and whether there are older ones.
+        """A page of the branch that ends with the entry ``leaf``, oldest first; whether there are older ones.
 
-        The newest with a seq below ``before_seq``, and none after ``until_entry``. At most ``limit`` and at
-        most ``pageBytes`` of JSON, but never none where there is one. Raises ``NoSuchEntry``.
+        It ends with the entry ``last``, else before the entry ``before``, else with the leaf. At most
+        ``limit`` and at most ``pageBytes`` of JSON, but never none where there is one. Raises
+        ``NoSuchEntry`` for each of the three that is not in the session, or is newer than the leaf.
         """
-        return await self._ask(reads.history, self._path, session, before_seq, limit, until_entry)
+        return await self._ask(reads.history, self._path, session, leaf, before, last, limit)
 
     async def list_sessions(
         self,

@@ -10,6 +10,7 @@ import pytest
 from felan_core.agents.backend import AgentError, Session, ToolPatch, Turn, TurnOutcome
 from felan_core.client.host_client import HostClient
 from felan_core.client.replica import SessionReplica
+from felan_core.host.cursors import HistoryCursor, history_cursor
 from felan_core.protocol import LIMITS, ProtocolError
 from felan_core.protocol import operations as op
 from felan_core.protocol.elements import DocumentElement, Form, FormButton
@@ -234,6 +235,75 @@ async def test_a_page_can_end_with_an_entry_and_no_other_session_s(
     with pytest.raises(ProtocolError) as refusal:
         await client.history(other.state.session, op.HistoryParams(entry=entries[5].id))
     assert refusal.value.code == "not_found"
+
+
+async def test_an_entry_is_placed_when_it_is_stored_and_each_is_on_the_branch(
+    host: Rig, hand: Stagehand, work: Path
+) -> None:
+    go = asyncio.Event()
+
+    async def act(session: Session) -> None:
+        await session.text("assistant", "the answer begins, ")
+        await go.wait()
+        await session.text("assistant", "and ends.")
+
+    hand.scripts += [doing(act), doing(act)]
+    client = await host.client()
+    replica = await host.session(client, work)
+    session = replica.state.session
+    await client.prompt(session, "go")
+    await until(replica.live_messages)
+    await client.shell(session, op.ShellParams(command="true"))  # while the agent speaks
+    go.set()
+    await until(lambda: replica.state.run is None)
+    await client.prompt(session, "next")
+    await until(lambda: replica.state.run is None and len(replica.state.entries) == 5)
+    entries = list(replica.state.entries)
+    roles = [getattr(one, "role", "tool") for one in entries]
+    assert roles == ["user", "tool", "assistant", "user", "assistant"]
+    assert [one.seq for one in entries] == [1, 2, 3, 4, 5]
+    assert [one.parent for one in entries] == [msgspec.UNSET, *(one.id for one in entries[:-1])]
+    assert replica.state.branch.leaf == entries[-1].id
+    assert await all_pages(client, replica) == entries
+    page = await client.history(session, op.HistoryParams())
+    assert page.items == entries
+
+
+async def test_a_cursor_is_pinned_to_its_leaf_and_bound_to_its_session(
+    host: Rig, hand: Stagehand, work: Path
+) -> None:
+    async def act(session: Session) -> None:
+        for number in range(6):
+            await session.notice("info", str(number))
+
+    hand.scripts += [doing(act), doing(act), doing(act)]
+    client = await host.client()
+    one, other = await host.session(client, work), await host.session(client, work)
+    for replica in (one, other):
+        await client.prompt(replica.state.session, "go")
+        await until(lambda replica=replica: replica.state.run is None)
+    mine = one.state.session
+    entries = list(one.state.entries)
+    page = await client.history(mine, op.HistoryParams(limit=2))
+    cursor = page.next_cursor
+    await client.prompt(mine, "more")  # entries that come move no page
+    await until(lambda: one.state.run is None and len(one.state.entries) == 14)
+    page = await client.history(mine, op.HistoryParams(cursor=cursor, limit=2))
+    assert page.items == entries[3:5]
+    # The captured branch ends with its leaf: a later entry is none of it.
+    later = one.state.entries.newest(1)[0]
+    beyond = history_cursor(mine, HistoryCursor(entries[0].id, later.id))
+    other_s = history_cursor(other.state.session, HistoryCursor("x", ""))
+    for params, code in (
+        (op.HistoryParams(cursor=cursor, entry=later.id), "not_found"),
+        (op.HistoryParams(cursor="h1.7"), "invalid_request"),
+        (op.HistoryParams(cursor=history_cursor(mine, HistoryCursor("gone", ""))), "invalid_request"),
+        (op.HistoryParams(cursor=beyond), "invalid_request"),
+        (op.HistoryParams(cursor=other_s), "stale_request"),
+    ):
+        with pytest.raises(ProtocolError) as refusal:
+            await client.history(mine, params)
+        assert refusal.value.code == code
 
 
 @pytest.mark.parametrize("ending", ["close", "kill"])

@@ -85,19 +85,41 @@ def session(
     )
 
 
-def message(id: str, seq: int, text: str = "hello") -> MessageEntry:
+def message(id: str, seq: int, text: str = "hello", parent: str = "") -> MessageEntry:
     parts: list[Any] = [TextPart(id="t", text=text)]
-    return MessageEntry(id=id, seq=seq, at=NOW, role="assistant", parts=parts, outcome="completed")
-
-
-def notice(id: str, seq: int, title: str = "a notice") -> NoticeEntry:
-    return NoticeEntry(id=id, seq=seq, at=NOW, tone="info", title=title)
-
-
-def tool(id: str, seq: int, state: ToolStateName = "running") -> ToolEntry:
-    return ToolEntry(
-        id=id, seq=seq, at=NOW, name="bash", category="execute", title="ls", state=state, started_at=NOW
+    return MessageEntry(
+        id=id,
+        seq=seq,
+        at=NOW,
+        parent=parent or UNSET,
+        role="assistant",
+        parts=parts,
+        outcome="completed",
     )
+
+
+def notice(id: str, seq: int, title: str = "a notice", parent: str = "") -> NoticeEntry:
+    return NoticeEntry(id=id, seq=seq, at=NOW, parent=parent or UNSET, tone="info", title=title)
+
+
+def tool(id: str, seq: int, state: ToolStateName = "running", parent: str = "") -> ToolEntry:
+    return ToolEntry(
+        id=id,
+        seq=seq,
+        at=NOW,
+        parent=parent or UNSET,
+        name="bash",
+        category="execute",
+        title="ls",
+        state=state,
+        started_at=NOW,
+    )
+
+
+def before(id: str) -> str:
+    """The parent of the entry with a numbered id: `n2` of `n3`; none of `n1`."""
+    number = int(id[1:]) - 1
+    return f"{id[0]}{number}" if number else ""
 
 
 def question(id: str, state: InteractionState = "waiting", session: str = "s") -> Interaction:

@@ -43,12 +43,12 @@ async def test_every_acknowledged_write_survives_kill_9_and_no_batch_is_there_by
             assert last >= max(mine)
             assert found.elements == [element("e", str(last))]
             seqs: list[int] = []
-            before: int | None = None
+            oldest = ""
             more = True
             while more:
-                entries, more = await store.history(name, before, 256)
+                entries, more = await store.history(name, f"n{last}", before=oldest, limit=256)
                 seqs = [entry.seq for entry in entries] + seqs
-                before = seqs[0]
+                oldest = entries[0].id
             assert seqs == list(range(first, last + 1, WRITERS))
             reserved = [number for number in seqs if number % 3 == 0]
             assert (await store.request_counts(name))[0] == len(reserved)
@@ -78,6 +78,6 @@ async def test_a_full_disk_fails_the_write_and_nothing_else(tmp_path: Path) -> N
     assert stands == f"stands at {number - 1} m{number - 1}"
     assert works == "works again"
     store = await Store.open(tmp_path, clock=clock)
-    entries, _ = await store.history("s", None, 256)
+    entries, _ = await store.history("s", f"m{number}", limit=256)
     assert [entry.seq for entry in entries] == list(range(1, number + 1))
     await store.close()

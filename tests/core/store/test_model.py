@@ -65,15 +65,28 @@ class Model:
         entries = sorted(
             (entry for (one, _), entry in self.entries.items() if one == id), key=lambda entry: entry.seq
         )
+        branch = self.branch(id, self.sessions[id].leaf)
         return LoadedSession(
             record=self.sessions[id],
-            entries=entries[-4:],
-            more=len(entries) > 4,
+            entries=branch[-4:],
+            more=len(branch) > 4,
             running_tools=[entry for entry in entries if getattr(entry, "state", None) == "running"],  # pyright: ignore[reportArgumentType] - only tools have a state
             interactions=[value for (one, _), value in self.interactions.items() if one == id],
             elements=[value for (one, _), value in self.elements.items() if one == id],
             processes=[value for (one, _), value in self.processes.items() if one == id],
         )
+
+    def branch(self, id: str, leaf: str | None) -> list[Entry]:
+        """The entries from the root to the leaf."""
+        found: list[Entry] = []
+        while leaf is not None and (entry := self.entries.get((id, leaf))) is not None:
+            found.insert(0, entry)
+            leaf = entry.parent or None
+        return found
+
+    def newest(self, id: str) -> Entry | None:
+        mine = [entry for (one, _), entry in self.entries.items() if one == id]
+        return max(mine, key=lambda entry: entry.seq, default=None)
 
     def open(self) -> list[str]:
         return sorted(
@@ -125,10 +138,19 @@ class StoreMachine(RuleBasedStateMachine):
         state=st.sampled_from(("idle", "closed", "running")),
         busy=st.booleans(),
         created=st.integers(0, 2),
+        leaf=st.none() | few,
     )
     def put_session(
-        self, id: str, revision: int, name: str | None, state: Any, busy: bool, created: int
+        self,
+        id: str,
+        revision: int,
+        name: str | None,
+        state: Any,
+        busy: bool,
+        created: int,
+        leaf: int | None,
     ) -> None:
+        newest = self.coming.newest(id)
         value = session(
             id,
             revision=revision,
@@ -139,24 +161,37 @@ class StoreMachine(RuleBasedStateMachine):
             created_at=NOW + created,
             instructions="x" * revision,
             settings={"name": name},
+            # A leaf that is not there has no branch.
+            leaf=f"e{leaf}" if leaf else newest and newest.id,
         )
         self.batch.put_session(value)
         self.coming.sessions[id] = value
 
-    @rule(id=names, which=few, kind=st.sampled_from(("message", "notice", "running", "failed")), text=words)
-    def put_entry(self, id: str, which: int, kind: Any, text: str) -> None:
+    @rule(
+        id=names,
+        which=few,
+        kind=st.sampled_from(("message", "notice", "running", "failed")),
+        text=words,
+        after=st.none() | few,
+    )
+    def put_entry(self, id: str, which: int, kind: Any, text: str, after: int | None) -> None:
         self.seq += 1
         name = f"e{which}"
+        newest = self.coming.newest(id)
+        # A parent is any entry that is there; most often the newest.
+        parent = f"e{after}" if (id, f"e{after}") in self.coming.entries else newest.id if newest else ""
         match kind:
             case "message":
-                value = message(name, self.seq, text)
+                value = message(name, self.seq, text, parent)
             case "notice":
-                value = notice(name, self.seq, text)
+                value = notice(name, self.seq, text, parent)
             case _:
-                value = tool(name, self.seq, kind)
+                value = tool(name, self.seq, kind, parent)
         self.batch.put_entry(id, value)
         before = self.coming.entries.get((id, name))
-        self.coming.entries[id, name] = value if before is None else replace(value, seq=before.seq)
+        self.coming.entries[id, name] = (
+            value if before is None else replace(value, seq=before.seq, parent=before.parent)
+        )
 
     @rule(
         id=names,

@@ -17,7 +17,7 @@ from felan_core.store.opening import DEEP_CHECK_BYTES
 from felan_core.store.schema import APPLICATION_ID, MIGRATIONS, Migration
 from felan_core.store.store import Store
 from tests.core.daemon.test_ownership import NOBODY, open_to_all_above
-from tests.core.store.samples import bytes_in, clock, message, notice, session
+from tests.core.store.samples import before, bytes_in, clock, message, notice, session
 from tests.house.tree import ROOT
 
 
@@ -29,9 +29,9 @@ async def filled(folder: Path, text: str = "hello", entries: int = 50) -> Path:
     """A database with a session in it, closed."""
     store = await Store.open(folder, clock=clock)
     batch = Batch()
-    batch.put_session(session())
+    batch.put_session(session(leaf=f"m{entries}"))
     for seq in range(1, entries + 1):
-        batch.put_entry("s", message(f"m{seq}", seq, text))
+        batch.put_entry("s", message(f"m{seq}", seq, text, before(f"m{seq}")))
     await store.write(batch)
     await store.close()
     return store.path
@@ -270,7 +270,7 @@ async def test_a_log_whose_folding_in_was_killed_halfway_is_no_damage(tmp_path: 
     store = await Store.open(tmp_path, clock=clock)
     for seq in range(51, 101):
         batch = Batch()
-        batch.put_entry("s", message(f"m{seq}", seq, "y" * 3000))
+        batch.put_entry("s", message(f"m{seq}", seq, "y" * 3000, before(f"m{seq}")))
         await store.write(batch)
     log = path.with_name("felan.db-wal").read_bytes()
     await store.close()
@@ -280,7 +280,7 @@ async def test_a_log_whose_folding_in_was_killed_halfway_is_no_damage(tmp_path: 
     path.write_bytes(b"".join(pages))
     path.with_name("felan.db-wal").write_bytes(log)
     again = await Store.open(tmp_path, clock=clock)
-    entries, more = await again.history("s", None, 256)
+    entries, more = await again.history("s", "m100", limit=256)
     await again.close()
     assert ([entry.seq for entry in entries], more) == (list(range(1, 101)), False)
 
@@ -359,7 +359,13 @@ def fail_halfway(connection: sqlite3.Connection) -> None:
     connection.execute("SELECT * FROM nowhere")
 
 
+KNOWN = len(MIGRATIONS)
 LATER = (*MIGRATIONS, Migration("labels", add_labels), Migration("more labels", fill_labels))
+
+
+def copy_of(version: int, again: str = "") -> str:
+    """The name of a copy that is made at the time of the samples' clock."""
+    return f"felan-v{version}-20270115T080000Z{again}.db"
 
 
 def version_and_entries(path: Path) -> tuple[int, int]:
@@ -373,12 +379,12 @@ def version_and_entries(path: Path) -> tuple[int, int]:
 async def test_each_step_has_a_copy_of_what_was_before_it(tmp_path: Path) -> None:
     path = await filled(tmp_path)
     store = await Store.open(tmp_path, clock=clock, migrations=LATER)
-    assert len((await store.history("s", None, 256))[0]) == 50
+    assert len((await store.history("s", "m50", limit=256))[0]) == 50
     await store.close()
-    assert version_and_entries(path) == (3, 50)
+    assert version_and_entries(path) == (KNOWN + 2, 50)
     copies = sorted(file.name for file in tmp_path.iterdir() if file != path)
-    assert copies == ["felan-v1-20270115T080000Z.db", "felan-v2-20270115T080000Z.db"]
-    assert [version_and_entries(tmp_path / name) for name in copies] == [(1, 50), (2, 50)]
+    assert copies == [copy_of(KNOWN), copy_of(KNOWN + 1)]
+    assert [version_and_entries(tmp_path / name) for name in copies] == [(KNOWN, 50), (KNOWN + 1, 50)]
     assert {mode(tmp_path / name) for name in copies} == {0o600}
     with closing(sqlite3.connect(tmp_path / copies[1])) as other:
         assert other.execute("SELECT count(*) FROM labels").fetchone() == (50,)
@@ -387,30 +393,30 @@ async def test_each_step_has_a_copy_of_what_was_before_it(tmp_path: Path) -> Non
 async def test_a_copy_can_be_put_back_and_never_replaces_another(tmp_path: Path) -> None:
     path = await filled(tmp_path)
     await (await Store.open(tmp_path, clock=clock, migrations=LATER)).close()
-    (tmp_path / "felan-v1-20270115T080000Z.db").rename(path)
+    (tmp_path / copy_of(KNOWN)).rename(path)
     store = await Store.open(tmp_path, clock=clock)
     assert await store.session_exists("s")
     await store.close()
-    (tmp_path / "felan-v1-20270115T080000Z.db").write_bytes(b"kept")
+    (tmp_path / copy_of(KNOWN)).write_bytes(b"kept")
     await (await Store.open(tmp_path, clock=clock, migrations=LATER)).close()
-    assert (tmp_path / "felan-v1-20270115T080000Z.db").read_bytes() == b"kept"
-    assert version_and_entries(tmp_path / "felan-v1-20270115T080000Z-2.db") == (1, 50)
+    assert (tmp_path / copy_of(KNOWN)).read_bytes() == b"kept"
+    assert version_and_entries(tmp_path / copy_of(KNOWN, "-2")) == (KNOWN, 50)
 
 
 async def test_a_new_database_needs_no_copy(tmp_path: Path) -> None:
     store = await Store.open(tmp_path, clock=clock, migrations=LATER)
     await store.close()
     assert [path.name for path in tmp_path.iterdir()] == ["felan.db"]
-    assert version_and_entries(store.path) == (3, 0)
+    assert version_and_entries(store.path) == (KNOWN + 2, 0)
 
 
 async def test_a_step_that_fails_leaves_the_database_as_it_was(tmp_path: Path) -> None:
     path = await filled(tmp_path)
-    with pytest.raises(StoreFailure, match="schema 2"):
+    with pytest.raises(StoreFailure, match=f"schema {KNOWN + 1}"):
         await Store.open(tmp_path, clock=clock, migrations=(*MIGRATIONS, Migration("bad", fail_halfway)))
-    assert version_and_entries(path) == (1, 50)
+    assert version_and_entries(path) == (KNOWN, 50)
     store = await Store.open(tmp_path, clock=clock)
-    assert len((await store.history("s", None, 256))[0]) == 50
+    assert len((await store.history("s", "m50", limit=256))[0]) == 50
     await store.close()
 
 
@@ -447,6 +453,6 @@ async def test_a_step_that_is_killed_is_taken_back_at_the_next_start(tmp_path: P
     assert done.returncode == -9
     assert path.with_name("felan.db-journal").stat().st_size > 0
     store = await Store.open(tmp_path, clock=clock)
-    assert len((await store.history("s", None, 256))[0]) == 50
+    assert len((await store.history("s", "m50", limit=256))[0]) == 50
     await store.close()
-    assert version_and_entries(path) == (1, 50)
+    assert version_and_entries(path) == (KNOWN, 50)

@@ -19,6 +19,7 @@ from tests.core.store.samples import (
     NOW,
     QUEUED,
     RUN,
+    before,
     clock,
     element,
     message,
@@ -57,7 +58,7 @@ async def test_a_session_comes_back_whole_after_a_restart(store: Store) -> None:
     batch = Batch()
     batch.put_session(record)
     batch.put_entry("s", message("m1", 1, "first\x00\u202e"))
-    batch.put_entry("s", message("m2", 2))
+    batch.put_entry("s", message("m2", 2, parent="m1"))
     batch.put_interaction("s", question("i"), {"key": [1]})
     batch.put_element("s", element("e"))
     batch.put_process("s", process("p"))
@@ -68,7 +69,7 @@ async def test_a_session_comes_back_whole_after_a_restart(store: Store) -> None:
     try:
         assert await loaded(again) == LoadedSession(
             record=record,
-            entries=[message("m1", 1, "first\x00\u202e"), message("m2", 2)],
+            entries=[message("m1", 1, "first\x00\u202e"), message("m2", 2, parent="m1")],
             more=False,
             running_tools=[],
             interactions=[StoredInteraction(question("i"), {"key": [1]})],
@@ -94,74 +95,100 @@ async def test_the_latest_record_of_a_session_stands(store: Store) -> None:
     assert await store.session_exists("s")
 
 
-async def test_an_entry_is_replaced_in_place_and_keeps_its_seq(store: Store) -> None:
+async def test_an_entry_is_replaced_in_place_and_keeps_its_seq_and_its_parent(store: Store) -> None:
     batch = Batch()
-    batch.put_session(session())
+    batch.put_session(session(leaf="b"))
     batch.put_entry("s", tool("a", 1))
-    batch.put_entry("s", notice("b", 2))
+    batch.put_entry("s", notice("b", 2, parent="a"))
     await store.write(batch)
     later = Batch()
-    later.put_entry("s", tool("a", 9, "completed"))
+    later.put_entry("s", tool("a", 9, "completed", parent="b"))
     await store.write(later)
     found = await loaded(store)
-    assert found.entries == [tool("a", 1, "completed"), notice("b", 2)]
+    assert found.entries == [tool("a", 1, "completed"), notice("b", 2, parent="a")]
     assert found.running_tools == []
 
 
 async def test_a_running_tool_is_found_wherever_it_stands(store: Store) -> None:
     batch = Batch()
-    batch.put_session(session())
-    batch.put_entry("s", tool("old", 1))
+    batch.put_session(session(leaf="n11"))
+    batch.put_entry("s", tool("n1", 1))
     for seq in range(2, 12):
-        batch.put_entry("s", notice(f"n{seq}", seq))
+        batch.put_entry("s", notice(f"n{seq}", seq, parent=before(f"n{seq}")))
     await store.write(batch)
     found = await loaded(store, history_limit=3)
     assert ids(found.entries) == ["n9", "n10", "n11"]
     assert found.more
-    assert found.running_tools == [tool("old", 1)]
+    assert found.running_tools == [tool("n1", 1)]
 
 
 async def test_history_goes_back_page_by_page_and_misses_nothing(store: Store) -> None:
     batch = Batch()
     for seq in range(1, 26):
-        batch.put_entry("s", notice(f"n{seq}", seq))
-        batch.put_entry("other", notice(f"n{seq}", seq))
+        batch.put_entry("s", notice(f"n{seq}", seq, parent=before(f"n{seq}")))
+        batch.put_entry("other", notice(f"n{seq}", seq, parent=before(f"n{seq}")))
     await store.write(batch)
     pages: list[list[str]] = []
-    before: int | None = None
+    oldest = ""
     more = True
     while more:
-        entries, more = await store.history("s", before, 10)
+        entries, more = await store.history("s", "n25", before=oldest, limit=10)
         pages.insert(0, ids(entries))
-        before = entries[0].seq
+        oldest = entries[0].id
     assert [len(page) for page in pages] == [5, 10, 10]
     assert [id for page in pages for id in page] == [f"n{seq}" for seq in range(1, 26)]
-    assert await store.history("s", 1, 10) == ([], False)
+    assert await store.history("s", "n25", before="n1", limit=10) == ([], False)
 
 
 async def test_a_page_can_end_with_an_entry(store: Store) -> None:
     batch = Batch()
     for seq in range(1, 10):
-        batch.put_entry("s", notice(f"n{seq}", seq * 3))
+        batch.put_entry("s", notice(f"n{seq}", seq * 3, parent=before(f"n{seq}")))
     await store.write(batch)
-    entries, more = await store.history("s", None, 2, until_entry="n5")
+    entries, more = await store.history("s", "n9", last="n5", limit=2)
     assert ids(entries) == ["n4", "n5"]
     assert more
-    entries, more = await store.history("s", 12, 10, until_entry="n5")
+    entries, more = await store.history("s", "n9", before="n4", limit=10)
     assert ids(entries) == ["n1", "n2", "n3"]
     assert not more
-    with pytest.raises(NoSuchEntry):
-        await store.history("s", None, 2, until_entry="unknown")
+    for names in (("n9", "unknown"), ("unknown", ""), ("n4", "n5")):  # an id, a leaf, an entry after the leaf
+        with pytest.raises(NoSuchEntry) as raised:
+            await store.history("s", names[0], last=names[1], limit=2)
+        assert raised.value.entry == (names[1] or names[0])
+
+
+async def test_a_page_goes_from_its_leaf_backwards_over_the_branch_alone(store: Store) -> None:
+    batch = Batch()
+    for id, seq, parent in (("a", 1, ""), ("b", 2, "a"), ("c", 3, "a"), ("d", 4, "b"), ("e", 5, "c")):
+        batch.put_entry("s", notice(id, seq, parent=parent))
+    batch.put_session(session(leaf="e"))
+    await store.write(batch)
+    assert ids((await store.history("s", "d", limit=9))[0]) == ["a", "b", "d"]
+    assert ids((await store.history("s", "e", limit=9))[0]) == ["a", "c", "e"]
+    entries, more = await store.history("s", "d", before="d", limit=1)
+    assert (ids(entries), more) == (["b"], True)
+    assert ids((await loaded(store)).entries) == ["a", "c", "e"]
+
+
+async def test_a_circle_of_parents_in_a_spoiled_database_ends(store: Store) -> None:
+    batch = Batch()
+    batch.put_session(session(leaf="b"))
+    batch.put_entry("s", notice("a", 1))
+    batch.put_entry("s", notice("b", 2, parent="a"))
+    await store.write(batch)
+    with closing(sqlite3.connect(store.path)) as other, other:
+        other.execute("UPDATE entries SET parent = 'b' WHERE id = 'a'")
+    assert ids((await loaded(store)).entries) == ["a", "b"]
 
 
 async def test_a_page_never_holds_more_than_a_page_may(store: Store) -> None:
     big = "x" * (LIMITS.page_bytes // 2 - 1000)
     batch = Batch()
-    batch.put_session(session())
+    batch.put_session(session(leaf="m5"))
     for seq in range(1, 6):
-        batch.put_entry("s", message(f"m{seq}", seq, big))
+        batch.put_entry("s", message(f"m{seq}", seq, big, before(f"m{seq}")))
     await store.write(batch)
-    entries, more = await store.history("s", None, 64)
+    entries, more = await store.history("s", "m5", limit=64)
     assert ids(entries) == ["m4", "m5"]
     assert more
     assert len(msgspec.json.encode(entries)) <= LIMITS.page_bytes
@@ -300,7 +327,7 @@ async def test_sessions_are_filtered(store: Store) -> None:
 )
 async def test_a_row_that_cannot_be_read_is_named(store: Store, table: str, id: str) -> None:
     batch = Batch()
-    batch.put_session(session())
+    batch.put_session(session(leaf="m"))
     batch.put_entry("s", message("m", 1))
     batch.put_interaction("s", question("i"))
     batch.put_element("s", element("e"))

@@ -11,19 +11,27 @@ from felan_core.store.batch import Batch
 from felan_core.store.errors import AlreadyReserved, StoreFailure
 from felan_core.store.store import Store
 from felan_core.store.writer import GROUP, Writer
-from tests.core.store.samples import message, notice, record, session
+from tests.core.store.samples import before, message, notice, record, session
 
 
 def revision(number: int) -> Batch:
     batch = Batch()
     batch.put_session(session(revision=number))
-    batch.put_entry("s", notice(f"n{number}", number))
+    batch.put_entry("s", notice(f"n{number}", number, parent=before(f"n{number}")))
     return batch
 
 
 async def stored_revision(store: Store) -> int:
     found = await store.session_record("s")
     return 0 if found is None else found.revision
+
+
+async def stored_entries(store: Store) -> list[int]:
+    def read() -> list[int]:
+        with closing(sqlite3.connect(store.path)) as other:
+            return [seq for (seq,) in other.execute("SELECT seq FROM entries ORDER BY seq")]
+
+    return await asyncio.to_thread(read)
 
 
 def blocked(store: Store) -> closing[sqlite3.Connection]:
@@ -41,7 +49,7 @@ async def test_what_is_asked_for_during_a_commit_goes_into_the_next_one_together
     # The writer may have taken a few before the others were queued; then all the rest at once.
     assert store.commits.total <= 3
     assert await stored_revision(store) == 100
-    entries, more = await store.history("s", None, 256)
+    entries, more = await store.history("s", "n100", limit=256)
     assert [entry.seq for entry in entries] == list(range(1, 101))
     assert not more
 
@@ -80,8 +88,7 @@ async def test_one_batch_that_fails_takes_no_other_with_it(store: Store) -> None
         await asyncio.sleep(0)
     results = await asyncio.gather(*writes, return_exceptions=True)
     assert [type(result) for result in results] == [type(None), AlreadyReserved, StoreFailure, type(None)]
-    entries, _ = await store.history("s", None, 64)
-    assert [entry.seq for entry in entries] == [1, 4]
+    assert await stored_entries(store) == [1, 4]
     assert await stored_revision(store) == 4
 
 
@@ -154,8 +161,7 @@ async def test_a_write_whose_caller_is_cancelled_is_made_all_the_same(store: Sto
         with pytest.raises(asyncio.CancelledError):
             await write
     await store.write(revision(2))
-    entries, _ = await store.history("s", None, 64)
-    assert [entry.seq for entry in entries] == [1, 2]
+    assert await stored_entries(store) == [1, 2]
 
 
 async def test_closing_writes_what_was_asked_for(store: Store) -> None:

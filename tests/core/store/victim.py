@@ -13,7 +13,7 @@ from pathlib import Path
 from felan_core.store.batch import Batch
 from felan_core.store.errors import StoreFailure
 from felan_core.store.store import Store
-from tests.core.store.samples import clock, element, message, notice, record, session
+from tests.core.store.samples import before, clock, element, message, notice, record, session
 
 WRITERS = 20
 
@@ -22,12 +22,13 @@ def numbered(number: int) -> Batch:
     """The batch of a number: every kind of change, so that half a batch would be seen."""
     batch = Batch()
     name = f"s{number % WRITERS}"
-    batch.put_session(session(name, revision=number))
+    parent = f"n{number - WRITERS}" if number > WRITERS else ""
+    batch.put_session(session(name, revision=number, leaf=f"n{number}"))
     batch.put_element(name, element("e", str(number)))
     if number % 3:
-        batch.put_entry(name, notice(f"n{number}", number))
+        batch.put_entry(name, notice(f"n{number}", number, parent=parent))
     else:
-        batch.put_entry(name, message(f"n{number}", number, "text " * (number % 400)))
+        batch.put_entry(name, message(f"n{number}", number, "text " * (number % 400), parent))
         batch.reserve(record(f"r{number}", session=name))
     return batch
 
@@ -54,8 +55,8 @@ async def full(folder: Path) -> None:
         while True:
             number += 1
             batch = Batch()
-            batch.put_session(session(revision=number))
-            batch.put_entry("s", message(f"m{number}", number, "x" * 20_000))
+            batch.put_session(session(revision=number, leaf=f"m{number}"))
+            batch.put_entry("s", message(f"m{number}", number, "x" * 20_000, before(f"m{number}")))
             await store.write(batch)
     except StoreFailure as error:
         print("failed at", number, error)
@@ -68,7 +69,7 @@ async def full(folder: Path) -> None:
     print("stands at", found.record.revision, found.entries[-1].id)
     resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
     batch = Batch()
-    batch.put_entry("s", message(f"m{number}", number, "x" * 20_000))
+    batch.put_entry("s", message(f"m{number}", number, "x" * 20_000, before(f"m{number}")))
     await store.write(batch)
     await store.close()
     print("works again")
