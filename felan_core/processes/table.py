@@ -298,6 +298,7 @@ class ProcessTable:
         spool = Spool.open(self._folder(record.id), record.end)
         entry = self._add(replace(record, output_ended=True), spool)
         entry.left = self._running_on.get(str(spool.folder), [])
+        entry.reported = replace(entry.now(), start=0, end=0)
         if entry.left:
             self._watch()
         return entry.now()

@@ -42,7 +42,7 @@ SAID_MS = 15_000
 """How long the outcome of a stop is shown."""
 
 RUNNING_KEYS = (KeyHint("x", "stop", "x"), KeyHint("i", "interrupt", "i"))
-LEFT_KEY = KeyHint("x", "stop what still runs", "x")
+LEFT_KEY = KeyHint("x", "stop what is left running", "x")
 OTHER_KEY = KeyHint("↑↓", "process")
 NOTHING = "No process has run yet. Type ! and a command to start one."
 HELD = "output waits while you read"

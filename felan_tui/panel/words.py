@@ -46,7 +46,7 @@ def _lasted(row: ProcessRow, now: int) -> str:
 
 def short_state(row: ProcessRow, now: int) -> str:
     """`running 12 s`, `exit 2 · 3 s`, `not found (exit 127) · 1 s`, `stopped · 3 s`, `SIGTERM · 3 s`,
-    `lost`; with `2 still run` where it left something running.
+    `lost`; with `2 left running` where it left something.
     """
     return f"{_short_state(row, now)}{left_words(row, ' · ')}"
 
@@ -67,9 +67,9 @@ def _short_state(row: ProcessRow, now: int) -> str:
 
 
 def left_words(row: ProcessRow, before: str = "") -> str:
-    """`2 still run`: how many processes run that an ended one left behind; nothing when none do."""
+    """`2 left running`: how many processes run that an ended one left behind; nothing when none do."""
     left = left_of(row)
-    return f"{before}{left} still {'runs' if left == 1 else 'run'}" if left else ""
+    return f"{before}{left} left running" if left else ""
 
 
 def left_of(row: ProcessRow) -> int:
@@ -89,7 +89,7 @@ def _signal(row: ProcessRow) -> str:
 
 def ending(row: ProcessRow, now: int) -> str:
     """How a process ended and what it left running, plainly; nothing while it runs."""
-    return f"{_ending(row, now)}{left_words(row, '; of what it started ')}"
+    return f"{_ending(row, now)}{left_words(row, '; ')}"
 
 
 def _ending(row: ProcessRow, now: int) -> str:

@@ -241,6 +241,7 @@ async def test_the_next_host_ends_the_peers_of_a_dead_one(desk: Desk, alive: Cal
     )
     assert (restored.state, restored.leftovers) == ("lost", 1)
     assert (await desk.table.stop("cmd", grace_ms=50)).leftovers == 0
+    assert desk.changes[-1].leftovers == 0
     assert not alive(process_pid)
 
 

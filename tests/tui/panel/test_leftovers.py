@@ -4,7 +4,7 @@ import msgspec
 
 from felan_core.protocol import UNSET
 from tests.tui.panel.looking import PanelApp, Source, lines, row, text, until
-from tests.tui.panel.test_panel import line, told
+from tests.tui.panel.test_panel import keys, line, told
 
 
 async def test_what_an_ended_process_left_running_is_shown_and_can_be_stopped() -> None:
@@ -12,14 +12,14 @@ async def test_what_an_ended_process_left_running_is_shown_and_can_be_stopped() 
     async with app.run_test(size=(80, 24)) as pilot:
         left = msgspec.structs.replace(row("a", "./serve", state="exited", code=0), leftovers=2)
         app.panel.set_processes([left])
-        await until(pilot, lambda: "exit 0 · 12 s · 2 still run" in lines(app)[1])
-        assert line(app) == "x stop what still runs · Esc back"
+        await until(pilot, lambda: "exit 0 · 12 s · 2 left running" in lines(app)[1])
+        assert keys(app) == ["x stop what is left running"]
         await pilot.press("x")
         assert line(app) == "stop what is left of ./serve (TERM, then KILL)? press x again"
         await pilot.press("x")
         assert told(app) == [("a", "term")]
         app.panel.set_processes([msgspec.structs.replace(left, leftovers=UNSET)])
-        await until(pilot, lambda: "still run" not in text(app))
+        await until(pilot, lambda: "left running" not in text(app))
 
 
 async def test_what_an_agent_left_running_is_a_process_without_output_or_exit_code() -> None:
