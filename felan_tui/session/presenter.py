@@ -6,10 +6,17 @@ from typing import Final
 
 from felan_core.client.replica import Change, SessionReplica
 from felan_core.protocol.entries import Entry, StreamKind, ToolEntry
-from felan_core.protocol.events import InteractionUpdated, MessageCompleted, StreamCompletionOnly, ToolUpdated
+from felan_core.protocol.events import (
+    InteractionUpdated,
+    MessageCompleted,
+    RunEnded,
+    StreamCompletionOnly,
+    ToolUpdated,
+)
 from felan_core.protocol.interactions import Interaction
 from felan_tui.session.shown import LIVE, Place, Placed, entry_blocks, interaction_block, stream_key
 from felan_tui.transcript.blocks import NoticeBlock
+from felan_tui.transcript.groups import ToolGroups
 from felan_tui.transcript.live import LiveKind
 from felan_tui.transcript.view import TranscriptView
 
@@ -27,6 +34,7 @@ class TranscriptPresenter:
         self, view: TranscriptView, replica: SessionReplica, *, me: str, now: Callable[[], int] = _now
     ) -> None:
         self._view = view
+        self._groups = ToolGroups(view, lambda: replica.state.run is not None)
         self._replica = replica
         self._me = me
         self._now = now
@@ -50,7 +58,7 @@ class TranscriptPresenter:
             self._show(placed)
         else:
             self._places = {one.block.key: one.place for one in placed}
-            self._view.set_blocks(placed)
+            self._groups.set(placed)
         for message, parts in self._replica.live_messages().items():
             for index, part in enumerate(parts):
                 key = stream_key(message, part.id)
@@ -78,6 +86,8 @@ class TranscriptPresenter:
                 self._show(self._ended(event.interaction))
             case StreamCompletionOnly() as event:
                 self._incomplete(event.stream.message, event.stream.id)
+            case RunEnded():
+                self._groups.finish()
             case _:
                 pass
 
@@ -89,8 +99,11 @@ class TranscriptPresenter:
 
     def _stream(self, message: str, key: str, kind: StreamKind, text: str, place: Place) -> None:
         self._live.setdefault(message, set()).add(key)
+        is_new = key not in self._places
         self._places[key] = place
         self._view.append_text(key, _KINDS[kind], text, place)
+        if is_new:
+            self._groups.follows(key)
 
     def _complete(self, entry: Entry) -> None:
         """An entry is whole: what streamed of it and is no part of it goes."""
@@ -100,13 +113,13 @@ class TranscriptPresenter:
         self._show(placed)
 
     def _show(self, placed: Iterable[Placed]) -> None:
-        for one in placed:
-            self._places[one.block.key] = one.place
-            self._view.put(*one)
+        known = list(placed)
+        self._places.update((one.block.key, one.place) for one in known)
+        self._groups.put(known)
 
     def _remove(self, key: str) -> None:
         self._places.pop(key, None)
-        self._view.remove_block(key)
+        self._groups.remove(key)
 
     def _entry(self, entry: Entry) -> list[Placed]:
         return entry_blocks(entry, me=self._me, now=self._now())

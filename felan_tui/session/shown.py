@@ -123,7 +123,6 @@ def _tool_block(tool: ToolEntry, now: int) -> ToolBlock:
         output="\n".join(texts),
         diffs=diffs,
         arguments=_arguments(tool),
-        opens=bool(diffs) and tool.state == "completed",  # before that the card shows the same
     )
 
 

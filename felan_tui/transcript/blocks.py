@@ -36,11 +36,6 @@ class Block(Protocol):
         ...
 
     @property
-    def opens(self) -> bool:
-        """Whether it is expanded until a person folds it."""
-        ...
-
-    @property
     def folds(self) -> bool:
         """Whether expanding or folding it changes anything."""
         ...
@@ -94,10 +89,6 @@ class BaseBlock:
     """A block that does not fold and is quick to draw."""
 
     __slots__ = ()
-
-    @property
-    def opens(self) -> bool:
-        return False
 
     @property
     def folds(self) -> bool:

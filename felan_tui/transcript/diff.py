@@ -38,9 +38,14 @@ class FileDiff:
 
 def counts(diffs: Sequence[FileDiff], look: Look) -> str:
     """`+3 −1`, for the line of a folded card."""
+    files = f"{len(diffs)} files " if len(diffs) > 1 else ""
+    return files + added_removed(diffs, look)
+
+
+def added_removed(diffs: Sequence[FileDiff], look: Look) -> str:
+    """`+3 −1` of all files together."""
     found = [one.diff for one in diffs]
-    files = f"{len(found)} files " if len(found) > 1 else ""
-    return f"{files}+{sum(one.added for one in found)} {look.glyphs.minus}{sum(one.removed for one in found)}"
+    return f"+{sum(one.added for one in found)} {look.glyphs.minus}{sum(one.removed for one in found)}"
 
 
 def diff_text(file: FileDiff) -> str:

@@ -38,14 +38,12 @@ class Entry:
         "rows_width",
         "sort",
         "strips",
-        "touched",
     )
 
     def __init__(self, block: Block, sort: tuple[tuple[int, ...], int]) -> None:
         self.block = block
         self.sort = sort
-        self.expanded = block.opens
-        self.touched = False
+        self.expanded = False
         self.gap = 0
         self.rows: list[Row] | None = None
         self.rows_width = 0
@@ -56,15 +54,12 @@ class Entry:
         self.strips: dict[int, tuple[Row | None, tuple[int, bool, int, Look], Strip]] = {}
 
     def toggle(self) -> None:
-        """A person expanded or folded it: from then on it stays as they left it."""
+        """A person expanded or folded it: it stays so when another block takes its place."""
         self.expanded = not self.expanded
-        self.touched = True
 
     def replace(self, block: Block) -> None:
         """Another block under the same key; what a person made of the one before stays."""
         self.block = block
-        if not self.touched:
-            self.expanded = block.opens
         self.changed()
 
     def changed(self) -> None:
@@ -198,12 +193,11 @@ class Stack:
 
     def set(self, blocks: Iterable[tuple[Block, Order]]) -> None:
         """All blocks anew; those that a person expanded or folded stay so."""
-        touched = {key: entry.expanded for key, entry in self._by_key.items() if entry.touched}
+        expanded = {key for key, entry in self._by_key.items() if entry.expanded}
         self.clear()
         for block, order in blocks:
             entry = Entry(block, self._sort(order))
-            if block.key in touched:
-                entry.expanded, entry.touched = touched[block.key], True
+            entry.expanded = block.key in expanded
             self._by_key[block.key] = entry
         self.entries = sorted(self._by_key.values(), key=lambda one: one.sort)
         self.estimate_all()

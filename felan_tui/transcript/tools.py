@@ -48,7 +48,6 @@ class ToolBlock(BaseBlock):
     diffs: tuple[FileDiff, ...] = ()
     arguments: str = ""
     word: str = ""
-    opens: bool = False  # pyright: ignore[reportIncompatibleMethodOverride] a field here, a constant in the base
 
     @property
     def folds(self) -> bool:

@@ -6,7 +6,8 @@ often a coming message is drawn in `pacing.py`.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from typing import NamedTuple
 
 from textual import events
 from textual.binding import Binding
@@ -23,6 +24,13 @@ from felan_tui.transcript.rows import Row
 from felan_tui.transcript.selecting import whole_line, word_at
 from felan_tui.transcript.stack import Order
 from felan_tui.transcript.viewport import Viewport
+
+
+class Stretch(NamedTuple):
+    """Adjacent blocks with their orders, and the block below the last."""
+
+    blocks: list[tuple[Block, Order]]
+    below: Block | None
 
 
 class TranscriptView(Viewport, can_focus=True):
@@ -94,6 +102,8 @@ class TranscriptView(Viewport, can_focus=True):
         self._pacing = pacing or Pacing()
         self._clock = clock
         self._waiting = False
+        self.unfolded: Callable[[Block, bool], None] = lambda block, expanded: None
+        """Called when a person expanded or folded a block, before it is drawn."""
 
     # --- what is shown ---
 
@@ -156,6 +166,49 @@ class TranscriptView(Viewport, can_focus=True):
         if self.cursor is not None and self._stack.get(self.cursor) is None:
             self.cursor = None
         self._ask()
+
+    def unfold(self, blocks: Iterable[tuple[Block, Order]]) -> None:
+        """Inserts blocks that were folded into another one: they are nothing new below a reader."""
+        for block, order in blocks:
+            self._stack.put(block, order)
+        self._ask()
+
+    def fold_into(self, block: Block, order: Order, keys: Collection[str]) -> None:
+        """Shows one block in the place of those with ``keys``; the reader's place and the cursor go to it."""
+        entry = self._stack.put(block, order)
+        if self._anchor is not None and self._anchor[0].block.key in keys:
+            self._anchor = entry, entry.gap
+        if self.cursor in keys:
+            self.cursor = block.key
+        for key in keys:
+            if (folded := self._stack.remove(key)) is not None:
+                self._changed.pop(folded, None)
+        self._ask()
+
+    def stretch(self, key: str, holds: Callable[[Block], bool]) -> Stretch:
+        """The adjacent folded blocks around the one of ``key`` for which ``holds`` is true. Where it is false
+        for that one, those that end right above it.
+        """
+        entry = self._stack.get(key)
+        if entry is None:
+            return Stretch([], None)
+        entries, index = self._stack.entries, self._stack.index(entry)
+
+        def held(at: int) -> bool:
+            return 0 <= at < len(entries) and not entries[at].expanded and holds(entries[at].block)
+
+        first = after = index
+        while held(first - 1):
+            first -= 1
+        while held(after):
+            after += 1
+        below = entries[after].block if after < len(entries) else None
+        return Stretch([(one.block, one.sort[0]) for one in entries[first:after]], below)
+
+    @property
+    def last_key(self) -> str | None:
+        """The key of the last block."""
+        return self._stack.entries[-1].block.key if self._stack.entries else None
 
     def block(self, key: str) -> Block | None:
         """The block of a key."""
@@ -223,6 +276,7 @@ class TranscriptView(Viewport, can_focus=True):
         stack = self._stack
         row_before = stack.heights.top(stack.index(entry)) + entry.gap - self.scroll_offset.y
         entry.toggle()
+        self.unfolded(entry.block, entry.expanded)
         self._draw(stack.index(entry))
         stack.estimate(stack.index(entry))
         first = stack.heights.top(stack.index(entry)) + entry.gap

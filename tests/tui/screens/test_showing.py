@@ -161,7 +161,7 @@ async def test_an_agent_that_dies_is_said_and_the_session_goes_on(tmp_path: Path
         await on.sees("Here again.")
 
 
-async def test_a_running_edit_is_one_row_and_the_finished_one_shows_its_diff(tmp_path: Path) -> None:
+async def test_an_edit_is_one_row_and_shows_its_diff_when_it_is_opened(tmp_path: Path) -> None:
     async def edits(puppet: Puppet, turn: Turn) -> TurnOutcome:
         diff = ToolDiff(path="a.py", old="one\n", new="two\n")
         patch = ToolPatch("k", name="edit", category="edit", title="a.py", state="running", content=[diff])
@@ -180,9 +180,11 @@ async def test_a_running_edit_is_one_row_and_the_finished_one_shows_its_diff(tmp
         await on.sees("a.py", "+1 −1")
         assert "two" not in on.text
         gate.set()
-        await on.sees("two", "one", "✓ edit", "✓ bash  ls")
-        assert "file-1" not in on.text
-        await on.pilot.press("f6", "enter")
+        await on.sees("✓ edit", "✓ bash  ls")
+        assert "file-1" not in on.text and "two" not in on.text
+        await on.pilot.press("f6", "up", "enter")
+        await on.sees("two", "one")
+        await on.pilot.press("down", "enter")
         await on.sees("file-1", "file-2")
         await on.pilot.press("y")
         await on.until(lambda: "file-2" in on.app.clipboard)

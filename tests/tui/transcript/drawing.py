@@ -17,15 +17,15 @@ COLOURS = {
 LOOK: Look = look_from_theme(COLOURS)
 
 
-def draw(block: Block, width: int, *, expanded: bool | None = None, look: Look = LOOK) -> list[Row]:
-    return block.rows(width, look, expanded=block.opens if expanded is None else expanded)
+def draw(block: Block, width: int, *, expanded: bool = False, look: Look = LOOK) -> list[Row]:
+    return block.rows(width, look, expanded=expanded)
 
 
 def text_of(rows: list[Row]) -> list[str]:
     return [row_text(row).rstrip() for row in rows]
 
 
-def shown(block: Block, width: int, *, expanded: bool | None = None) -> str:
+def shown(block: Block, width: int, *, expanded: bool = False) -> str:
     rows = draw(block, width, expanded=expanded)
     assert all(row_cells(row) <= width for row in rows), "a row is wider than the screen"
     return "\n".join(text_of(rows))

@@ -25,7 +25,8 @@ class Once(App):
         text = "MARK".join(hostile.SHORT.values())
         view.put(UserBlock("u", text), 1)
         view.put(MarkdownBlock("m", text + "\\n\\n```\\n" + text + "\\n```"), 2)
-        view.put(ToolBlock("t", text, text, output=text, arguments=text, opens=True), 3)
+        view.put(ToolBlock("t", text, text, output=text, arguments=text), 3)
+        view.toggle("t")
         view.put(NoticeBlock("n", "error", text, text), 4)
         for at in range(0, len(text), 7):
             view.append_text("l", "markdown", text[at:at + 7])

@@ -201,22 +201,6 @@ async def test_a_card_expands_in_place_and_stays_so_when_it_is_put_again() -> No
         assert app.toggled == [("tool", True), ("tool", False)]
 
 
-async def test_a_block_that_opens_by_itself_opens_when_it_is_put_so_unless_a_person_folded_it() -> None:
-    app = Transcript()
-    async with app.run_test(size=(40, 12)) as pilot:
-        view = app.view
-        view.put(ToolBlock("t", "x", "edit", output="out"), 1)
-        await pilot.pause()
-        assert "  │ out" not in "\n".join(screen(view))
-        view.put(ToolBlock("t", "x", "edit", state="completed", output="out", opens=True), 1)
-        await pilot.pause()
-        assert "  │ out" in screen(view)
-        view.toggle("t")
-        view.put(ToolBlock("t", "x", "edit", state="completed", output="out two", opens=True), 1)
-        await pilot.pause()
-        assert "  │ out" not in "\n".join(screen(view))
-
-
 async def test_a_click_on_a_folded_line_expands_it() -> None:
     app = Transcript()
     async with app.run_test(size=(40, 12)) as pilot:

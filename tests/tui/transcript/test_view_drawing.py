@@ -146,7 +146,8 @@ async def test_every_cell_has_the_background_of_the_theme() -> None:
     async with app.run_test(size=(40, 20)) as pilot:
         app.view.put(UserBlock("u", "hello"), 1)
         app.view.put(MarkdownBlock("m", "> text\n\n| a |\n|---|\n| b |\n\n```py\nx\n```\n\n- e"), 2)
-        app.view.put(ToolBlock("t", "x", "bash", output="\x1b[31mred", opens=True), 3)
+        app.view.put(ToolBlock("t", "x", "bash", output="\x1b[31mred"), 3)
+        app.view.toggle("t")
         for theme in ("textual-dark", "textual-light"):
             app.theme = theme
             await pilot.pause()
@@ -203,7 +204,8 @@ async def test_hostile_text_is_harmless_on_the_strips() -> None:
     async with app.run_test(size=(40, 60)) as pilot:
         for number, text in enumerate(hostile.SHORT.values()):
             app.view.put(MarkdownBlock(f"m{number}", text), (number, 0))
-            app.view.put(ToolBlock(f"t{number}", text, text, output=text, opens=True), (number, 1))
+            app.view.put(ToolBlock(f"t{number}", text, text, output=text), (number, 1))
+            app.view.toggle(f"t{number}")
             app.view.append_text(f"l{number}", "markdown", text, (number, 2))
         await pilot.pause(0.1)
         total = app.view.virtual_size.height
