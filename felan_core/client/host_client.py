@@ -1,4 +1,4 @@
-"""HostClient: session protocol v1 from the client's side, one method an operation, over any transport.
+"""HostClient: one connection to a host, over any transport. ``ClientSession`` outlives connections.
 
 One reader task pumps bytes into a ``ClientConnection`` and handles its events in order. The accepted reply
 to ``attach`` precedes every frame of its session, so the replica is made while that reply is handled, and
@@ -7,15 +7,17 @@ nothing is lost in between.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 import msgspec
 
+from felan_core.client.operations import Operations
 from felan_core.client.replica import Change, SessionReplica
 from felan_core.client.transport import Transport, TransportClosed
 from felan_core.protocol import operations as op
-from felan_core.protocol.base import LIMITS, UNSET, JsonObject
+from felan_core.protocol.base import LIMITS
 from felan_core.protocol.catalogue import OPERATION_CATALOG
 from felan_core.protocol.connection import (
     ClientConnection,
@@ -36,13 +38,21 @@ _HELLO: Final = "hello"
 RESYNC_SECONDS = 0.1
 PASSING_CODES = ("busy", "unavailable", "storage_failure", "request_capacity")
 """Refusals of a fresh snapshot that pass: it is asked for again."""
+CLIENT_FAULT: Final = "client_fault"
+"""The code of a connection that ended by a fault of this client."""
 UI_CAPABILITIES = ("ui.status", "ui.progress", "ui.document", "ui.view", "ui.action")
 
 
 class ConnectionLost(Exception):
-    """The host is gone; what was asked may or may not have been done. Ask again with the same id to find
-    out.
+    """The connection to the host ended; ``str()`` is the reason, ``code`` the host's where it named one.
+
+    ``sent``: the request may have reached the host and may have been done. The same id again finds out.
     """
+
+    def __init__(self, reason: str, *, code: str = "", sent: bool = True) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.sent = sent
 
 
 class _Pending:
@@ -53,8 +63,8 @@ class _Pending:
         self.reply: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
 
-class HostClient:
-    """One connection to a host.
+class HostClient(Operations):
+    """One connection to a host. ``replicas``: those of an earlier connection, to be refreshed on this one.
 
     ``on_lost`` is called once when the connection ends, with the reason; ``on_resync`` after a session's
     replica started again from a fresh snapshot; ``on_session_lost`` when the host refuses that snapshot for
@@ -70,6 +80,7 @@ class HostClient:
         on_lost: Callable[[str], None] | None = None,
         on_resync: Callable[[str], None] | None = None,
         on_session_lost: Callable[[str, str], None] | None = None,
+        replicas: dict[str, SessionReplica] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._transport = transport
@@ -82,11 +93,11 @@ class HostClient:
         self._on_lost = on_lost
         self._on_resync = on_resync
         self._pending: dict[str, _Pending] = {}
-        self._replicas: dict[str, SessionReplica] = {}
-        self._history_limits: dict[str, int] = {}
+        self._replicas: dict[str, SessionReplica] = {} if replicas is None else replicas
         self._resyncing: set[str] = set()
-        self._fetching: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._reader: asyncio.Task[None] | None = None
+        self._code = ""
         self._lost: str | None = None
         self.hello_result: op.HelloResult | None = None
 
@@ -107,13 +118,24 @@ class HostClient:
         return result
 
     async def close(self) -> None:
-        """End the connection. It cancels, closes and stops nothing at the host."""
         self._on_lost = None
         await self._transport.close()
         if self._reader is not None:
             await asyncio.wait([self._reader])
-        for task in list(self._fetching):
+        for task in list(self._tasks):
             task.cancel()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the connection has ended."""
+        return self._lost is not None
+
+    async def lost(self) -> ConnectionLost:
+        """Wait until the connection has ended; why it did."""
+        if self._reader is not None:
+            await asyncio.wait([self._reader])
+            self._reader.exception()  # the reason names it
+        return ConnectionLost(self._lost or "the host is gone", code=self._code)
 
     async def request(
         self,
@@ -125,20 +147,15 @@ class HostClient:
         request_id: str | None = None,
         taken: Callable[[R], None] | None = None,
     ) -> R:
-        """Send one request and wait for its reply.
-
-        A refusal is raised as ``RequestRefused`` or ``RequestIndeterminate`` with the host's code; a lost
-        connection as ``ConnectionLost``. ``request_id``: the id of an earlier try, so that the host does it
-        once.
-        """
-        if self._lost is not None:
-            raise ConnectionLost(self._lost)
+        """``taken`` is called with the result while its reply is read, before the next frame."""
+        self._require_connection()
         if OPERATION_CATALOG[name].result is not expect:
             raise TypeError(f"{name} does not answer with {expect.__name__}")
         identity = request_id or new_uuid7()
         if identity in self._pending:
             return await asyncio.shield(self._pending[identity].reply)  # asked already: one reply for both
         async with self._slots:
+            self._require_connection()
             pending = self._pending[identity] = _Pending(taken)
             try:
                 await self._send(self._wire.request(identity, name, params, session))
@@ -146,11 +163,15 @@ class HostClient:
             finally:
                 self._pending.pop(identity, None)
 
+    def _require_connection(self) -> None:
+        if self._lost is not None:
+            raise ConnectionLost(self._lost, code=self._code, sent=False)
+
     async def _send(self, data: bytes) -> None:
         try:
             await self._transport.send(data)
         except TransportClosed:
-            raise ConnectionLost(self._lost or "the host is gone") from None
+            raise ConnectionLost(self._lost or "the host is gone", code=self._code) from None
 
     async def _read(self) -> None:
         reason = "the host closed the connection"
@@ -161,8 +182,10 @@ class HostClient:
                 events = self._wire.expire(now) if data is None else self._wire.receive(data, now)
                 for event in events:
                     if isinstance(event, Probe):
-                        await self._transport.send(event.data)
+                        # Beside the reader: a host that reads nothing takes no probe, and counts as lost.
+                        self._run(self._probe(event.data), "felan-client-probe")
                     elif isinstance(event, Failed):
+                        self._code = event.error.code if event.noticed else ""
                         fault = "refused this client" if event.noticed else "sent what is not the protocol"
                         reason = f"the host {fault}: {event.error.message}"
                         if event.noticed and event.error.code == "ownership_lost":
@@ -174,7 +197,7 @@ class HostClient:
         except TransportClosed:
             pass
         except Exception as error:
-            reason = f"this client failed at a frame of the host: {error!r}"
+            reason, self._code = f"this client failed at a frame of the host: {error!r}", CLIENT_FAULT
             raise
         finally:
             self._wire.lose()
@@ -185,7 +208,7 @@ class HostClient:
         self._lost = self._lost or reason
         for pending in self._pending.values():
             if not pending.reply.done():
-                pending.reply.set_exception(ConnectionLost(self._lost))
+                pending.reply.set_exception(ConnectionLost(self._lost, code=self._code))
                 pending.reply.exception()  # nobody may be waiting any more
         if self._on_lost is not None:
             on_lost, self._on_lost = self._on_lost, None
@@ -235,17 +258,31 @@ class HostClient:
         """Ask for one fresh snapshot; while one is on its way, another gap asks for nothing."""
         if session not in self._replicas or session in self._resyncing:
             return
-
         self._resyncing.add(session)
-        task = asyncio.create_task(self._fetch(session), name="felan-client-resync")
-        self._fetching.add(task)
-        task.add_done_callback(self._fetching.discard)
+        self._run(self.refresh(session), "felan-client-resync")
+
+    def _run(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _probe(self, data: bytes) -> None:
+        with suppress(TransportClosed):
+            await self._transport.send(data)
+
+    async def refresh(self, session: str) -> None:
+        """Attach an existing replica anew; a refusal that passes is asked again, any other ends the session.
+
+        Returns early where the connection is lost.
+        """
+        self._resyncing.add(session)
+        await self._fetch(session)
 
     async def _fetch(self, session: str) -> None:
         pause = RESYNC_SECONDS
-        while session in self._replicas:
+        while (replica := self._replicas.get(session)) is not None:
             try:
-                await self.attach(session, history_limit=self._history_limits[session])
+                await self.attach(session, history_limit=replica.history_limit)
             except ConnectionLost:
                 return
             except ProtocolError as error:
@@ -268,29 +305,9 @@ class HostClient:
         elif self._on_lost is not None:
             self._on_lost(f"the session cannot be shown any more: {reason}")
 
-    # --- host and sessions ---
-
-    async def host_status(self) -> op.HostStatusResult:
-        """``host.status``."""
-        return await self.request("host.status", op.Empty(), expect=op.HostStatusResult)
-
-    async def sessions_list(self, params: op.SessionsListParams | None = None) -> op.SessionsPage:
-        """``sessions.list``: one page, newest created first."""
-        return await self.request("sessions.list", params or op.SessionsListParams(), expect=op.SessionsPage)
-
-    async def sessions_create(
-        self, params: op.CreateParams, request_id: str | None = None
-    ) -> op.SessionResult:
-        """``sessions.create``."""
-        return await self.request("sessions.create", params, expect=op.SessionResult, request_id=request_id)
-
     async def attach(
         self, session: str, *, on_change: Callable[[Change], None] | None = None, history_limit: int = 64
     ) -> SessionReplica:
-        """``attach``: the session's replica, live from now on. Attaching again starts the same replica
-        anew.
-        """
-
         replicas: list[SessionReplica] = []
 
         def taken(result: op.AttachResult) -> None:
@@ -302,19 +319,17 @@ class HostClient:
             else:
                 known.reset(result.snapshot)
                 known.on_change = on_change or known.on_change
+            known.history_limit = history_limit
             replicas.append(known)
 
-        self._history_limits[session] = history_limit
         params = op.AttachParams(history_limit=history_limit)
         await self.request("attach", params, expect=op.AttachResult, session=session, taken=taken)
         return replicas[0]
 
     def replica(self, session: str) -> SessionReplica | None:
-        """The replica of a session that this client is attached to; None where it is not."""
         return self._replicas.get(session)
 
     async def detach(self, session: str) -> None:
-        """``detach``. It cancels, closes and stops nothing."""
         # While the reply is read: the reply to an attach may follow in the same bytes.
         params = op.Empty()
         await self.request(
@@ -323,79 +338,3 @@ class HostClient:
 
     def _drop(self, session: str) -> None:
         self._replicas.pop(session, None)
-
-    async def close_session(self, session: str) -> int:
-        """``close``: the revision of the session's row from then on."""
-        return (await self.request("close", op.Empty(), expect=op.RevisionResult, session=session)).revision
-
-    async def rename(self, session: str, name: str) -> int:
-        """``session.rename``."""
-        params = op.RenameParams(name=name)
-        result = await self.request("session.rename", params, expect=op.RevisionResult, session=session)
-        return result.revision
-
-    async def history(self, session: str, params: op.HistoryParams) -> op.HistoryPage:
-        """``session.history``: an older page, oldest first within it."""
-        return await self.request("session.history", params, expect=op.HistoryPage, session=session)
-
-    # --- the turn ---
-
-    async def prompt(self, session: str, text: str, request_id: str | None = None) -> str:
-        """``prompt``: the id of the run that was admitted."""
-        params = op.PromptParams(text=text)
-        result = await self.request(
-            "prompt", params, expect=op.RunResult, session=session, request_id=request_id
-        )
-        return result.run_id
-
-    async def steer(self, session: str, text: str, request_id: str | None = None) -> op.QueuedResult:
-        """``steer``: put a message into the turn that runs."""
-        params = op.PromptParams(text=text)
-        return await self.request(
-            "steer", params, expect=op.QueuedResult, session=session, request_id=request_id
-        )
-
-    async def follow_up(self, session: str, text: str, request_id: str | None = None) -> op.QueuedResult:
-        """``follow_up``: queue a message for after the turn."""
-        params = op.PromptParams(text=text)
-        return await self.request(
-            "follow_up", params, expect=op.QueuedResult, session=session, request_id=request_id
-        )
-
-    async def cancel(self, session: str, *, queue: bool = False) -> op.CancelResult:
-        """``cancel``: end the turn; with ``queue`` drop what is queued and get its texts back."""
-        params = op.CancelParams(queue=True if queue else UNSET)
-        return await self.request("cancel", params, expect=op.CancelResult, session=session)
-
-    async def answer(
-        self, session: str, interaction: str, answer: JsonObject, request_id: str | None = None
-    ) -> op.AnswerResult:
-        """``interaction.answer``."""
-        params = op.AnswerParams(interaction=interaction, answer=answer)
-        return await self.request(
-            "interaction.answer", params, expect=op.AnswerResult, session=session, request_id=request_id
-        )
-
-    async def ui_action(self, session: str, params: op.UiActionParams) -> None:
-        """``ui.action``."""
-        await self.request("ui.action", params, expect=op.Empty, session=session)
-
-    # --- processes ---
-
-    async def shell(self, session: str, params: op.ShellParams) -> str:
-        """``shell.execute``: the id of the process."""
-        return (await self.request("shell.execute", params, expect=op.ShellResult, session=session)).process
-
-    async def processes_list(self, root: str, params: op.PageParams | None = None) -> op.ProcessesPage:
-        """``processes.list``."""
-        return await self.request(
-            "processes.list", params or op.PageParams(), expect=op.ProcessesPage, session=root
-        )
-
-    async def processes_read(self, root: str, params: op.ProcessReadParams) -> op.ProcessReadResult:
-        """``processes.read``: with ``wait_ms`` it waits for more, which is how a panel follows live."""
-        return await self.request("processes.read", params, expect=op.ProcessReadResult, session=root)
-
-    async def processes_stop(self, root: str, params: op.ProcessStopParams) -> op.ProcessStopResult:
-        """``processes.stop``."""
-        return await self.request("processes.stop", params, expect=op.ProcessStopResult, session=root)

@@ -46,6 +46,8 @@ class SessionReplica:
 
     def __init__(self, snapshot: SessionSnapshot, on_change: Callable[[Change], None] | None = None) -> None:
         self.on_change = on_change
+        self.history_limit = 64
+        """How many entries a fresh snapshot is to have."""
         self._live: dict[str, dict[str, ActiveStream]] = {}
         self._asked: set[tuple[str, str]] = set()
         self.state = SessionState.from_snapshot(snapshot)

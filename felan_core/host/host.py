@@ -26,6 +26,7 @@ from felan_core.protocol import INTERACTION_KINDS, LIMITS, PROTOCOL_VERSION, UNS
 from felan_core.protocol import operations as op
 from felan_core.protocol.base import Maybe
 from felan_core.protocol.connection import Offer
+from felan_core.protocol.control import require_target
 from felan_core.protocol.errors import invalid
 from felan_core.protocol.session import KnownLifecycle, SessionRow
 from felan_core.store.rows import SessionRecord, UnreadableSession
@@ -286,6 +287,11 @@ class Host:
         return await create_session(self._services, call, call.params)
 
     async def _attach(self, call: RequestContext) -> op.AttachResult:
+        params: op.AttachParams = call.params
+        if isinstance(params.target, op.Target):
+            host = self._hello(call.connection.principal).host
+            here = op.Target(namespace=host.namespace, instance=host.instance, root=host.root)
+            require_target(params.target, here, os.path.realpath)
         live = await self._live(call.session or "")
         result = await live.attach(call, call.params)
         if call.connection.client.kind == "tui":

@@ -433,3 +433,24 @@ async def test_a_queue_has_a_share_and_a_message_more_is_busy(host: Rig, hand: S
     assert len((await fresh(host, session)).state.queue.items) == 6
     await client.cancel(session, queue=True)
     go_on.set()
+
+
+@pytest.mark.parametrize("other", [{}, {"namespace": "x"}, {"instance": "x"}, {"root": "/elsewhere"}])
+async def test_a_target_of_attach_is_compared_whole_and_a_symlink_is_the_same_root(
+    host: Rig, work: Path, tmp_path: Path, other: dict[str, str]
+) -> None:
+    client = await host.client()
+    session = (await host.session(client, work)).state.session
+    assert client.hello_result is not None
+    here = client.hello_result.host
+    link = tmp_path / "link"
+    link.symlink_to(here.root)
+    named = {"namespace": here.namespace, "instance": here.instance, "root": str(link), **other}
+    params = op.AttachParams(target=op.Target(**named))
+    asking = client.request("attach", params, expect=op.AttachResult, session=session)
+    if other:
+        with pytest.raises(ProtocolError) as refusal:
+            await asking
+        assert refusal.value.code == "target_mismatch"
+    else:
+        assert (await asking).snapshot.session == session
