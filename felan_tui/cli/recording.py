@@ -104,11 +104,12 @@ class Recording:
     def summary(self) -> str:
         """One line for people."""
         counts = ", ".join(f"{self.kinds[kind]} {kind}" for kind in KINDS)
-        extra = f"; {self.unmatched} replies without their request" if self.unmatched else ""
-        extra += (
-            f"; {self.unknown_events} events of a type that is not known here" if self.unknown_events else ""
+        found = (
+            (self.unmatched, "replies without their request"),
+            (self.unknown_events, "events of an unknown type"),
+            (self.unknown_members, "unknown members"),
         )
-        extra += f"; {self.unknown_members} members that are not known here" if self.unknown_members else ""
+        extra = "".join(f"; {count} {what}" for count, what in found if count)
         plural = "" if self.frames == 1 else "s"
         return f"{self.frames} frame{plural}: {counts}{extra}. Problems: {len(self.problems) or 'none'}."
 

@@ -75,8 +75,9 @@ class Splice:
         found.revision = max(current, incoming)
         if verdict != "gap":
             return None
-        missing = f"{current + 1}" if incoming == current + 2 else f"{current + 1} to {incoming - 1}"
-        return f"revision: {incoming} follows {current}; {missing} is missing"
+        alone = incoming == current + 2
+        missing = f"{current + 1} is" if alone else f"{current + 1} to {incoming - 1} are"
+        return f"revision: {incoming} follows {current}; {missing} missing"
 
     def text(self, frame: TextFrame) -> str | None:
         session, at = self._of(frame.session), frame.stream
