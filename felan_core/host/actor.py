@@ -6,6 +6,8 @@ for another job of its own session (``do`` inside a job would wait for itself).
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from operator import is_
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -65,6 +67,7 @@ class SessionActor:
         self.resumes: dict[str, JsonObject] = _resumes_of(loaded)
         self.state: SessionState = self._state_of(loaded)
         self.streams: Callable[[], list[Any]] = list
+        self._stored_bulk: tuple[object, ...] = ()
         self._subscribers: set[Connection] = set()
         self._jobs: asyncio.Queue[tuple[Job, asyncio.Future[Any]]] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
@@ -169,25 +172,23 @@ class SessionActor:
         backend needs to go on after an interaction. Raises ``StoreError``, and ``invalid_request`` for what
         is too large to be stored or told; then nothing has changed.
         """
-        before = self.state.copy(), dict(self.resumes), self.next_seq
+        undo: list[Callable[[], None]] = [partial(setattr, self, "next_seq", self.next_seq)]
         batch = Batch()
         now = self.services.clock()
         try:
-            for interaction, resume in (resumes or {}).items():
-                if resume is None:
-                    self.resumes.pop(interaction, None)
-                else:
-                    self.resumes[interaction] = resume
-            frames = [self._take(event, batch, now) for event in events]
+            self._keep_resumes(resumes or {}, undo)
+            frames = [self._take(event, batch, now, undo) for event in events]
             header = msgspec.structs.replace(self.state.header, state=self._state_name())
             if header != self.state.header:
-                frames.append(self._take(SessionUpdated(header=header), batch, now))
-            batch.put_session(self.record(now))
+                frames.append(self._take(SessionUpdated(header=header), batch, now, undo))
+            record = self.record(now)
+            bulk = record.bulk
+            batch.put_session(record, bulk=not _same(bulk, self._stored_bulk))
             if settle is not None:
                 call, result = settle
                 call.settle(batch, result)
         except BaseException as error:
-            self.state, self.resumes, self.next_seq = before
+            _take_back(undo)
             if isinstance(error, InvalidRow):
                 raise invalid(f"{error.table}: {error.problem}") from error
             raise
@@ -196,16 +197,30 @@ class SessionActor:
         except StoreError as error:
             gone = isinstance(error, StoreClosed | StoreLost)
             if gone or not await self._is_stored(self.state.revision):
-                self.state, self.resumes, self.next_seq = before
+                _take_back(undo)
+                self._stored_bulk = ()
                 if not gone:
                     await self._reload()
                 raise
+        self._stored_bulk = bulk
         self.floor = max(self.floor, self.state.entries.drop_oldest(KEPT_ENTRIES))
+        self.state.drop_ended(KEPT_ENTRIES)
         for frame in frames:
             self._tell(frame)
 
-    def _take(self, event: KnownEvent, batch: Batch, now: int) -> bytes:
-        """Apply one event and put its changes into ``batch``; the event's frame."""
+    def _keep_resumes(self, resumes: Mapping[str, JsonObject | None], undo: list[Callable[[], None]]) -> None:
+        for interaction, resume in resumes.items():
+            undo.append(partial(self._keep_resume, interaction, self.resumes.get(interaction)))
+            self._keep_resume(interaction, resume)
+
+    def _keep_resume(self, interaction: str, resume: JsonObject | None) -> None:
+        if resume is None:
+            self.resumes.pop(interaction, None)
+        else:
+            self.resumes[interaction] = resume
+
+    def _take(self, event: KnownEvent, batch: Batch, now: int, undo: list[Callable[[], None]]) -> bytes:
+        """Apply one event and put its changes into ``batch``; the event's frame. ``undo`` grows by one."""
         revision = self.state.revision + 1
         match event:
             case PresentationUpdated():
@@ -216,6 +231,7 @@ class SessionActor:
                 event = ToolUpdated(tool=self._placed(event.tool))
             case _:
                 pass
+        undo.append(self.state.undo(event))
         self.state.apply(event, revision)
         match event:
             case MessageCompleted():
@@ -342,6 +358,18 @@ class SessionActor:
     def _tell(self, frame: bytes) -> None:
         for connection in list(self._subscribers):
             connection.publish(frame, self.id)
+
+
+def _same(members: tuple[object, ...], stored: tuple[object, ...]) -> bool:
+    """Whether they are the very same objects: a change replaces one, and to compare them would cost as much
+    as to write them.
+    """
+    return len(members) == len(stored) and all(map(is_, members, stored))
+
+
+def _take_back(undo: list[Callable[[], None]]) -> None:
+    while undo:
+        undo.pop()()
 
 
 def _resumes_of(loaded: LoadedSession) -> dict[str, JsonObject]:

@@ -6,13 +6,12 @@ newest page alone, a client what it has seen.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable
-from copy import copy
-from typing import Self
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
-from felan_core.protocol.base import LIMITS, UNSET, Maybe
+from felan_core.protocol.base import LIMITS, UNSET, Maybe, or_default
 from felan_core.protocol.elements import Element
 from felan_core.protocol.entries import Entry, ToolEntry
 from felan_core.protocol.events import (
@@ -51,7 +50,8 @@ from felan_core.protocol.session import (
 )
 from felan_core.protocol.streams import CompletionOnlyStream, StreamPrefix
 
-OPEN_STATES = ("waiting", "deferred")
+OPEN_STATES: Final = ("waiting", "deferred")
+R = TypeVar("R")
 
 
 class Entries:
@@ -65,13 +65,6 @@ class Entries:
         for entry in entries:
             self.put(entry)
 
-    def copy(self) -> "Entries":
-        """Entries of their own; the structs, which never change, are shared."""
-        other = Entries()
-        other._by_id = dict(self._by_id)
-        other._order = list(self._order)
-        return other
-
     def put(self, entry: Entry) -> None:
         """Add an entry, or replace the one with its id."""
         known = self._by_id.get(entry.id)
@@ -81,6 +74,11 @@ class Entries:
         self._by_id[entry.id] = entry
         if known is None:
             insort(self._order, (entry.seq, entry.id))
+
+    def remove(self, entry_id: str) -> None:
+        """Take an entry out again."""
+        entry = self._by_id.pop(entry_id)
+        self._order.remove((entry.seq, entry_id))
 
     def get(self, entry_id: str) -> Entry | None:
         return self._by_id.get(entry_id)
@@ -113,6 +111,17 @@ class Entries:
 
     def __iter__(self):
         return iter(self.newest(len(self._order)))
+
+
+_PLAIN: Final = ("revision", "header", "run", "queue", "branch", "catalogue", "policy")
+"""The members of a session that an event replaces whole."""
+
+
+def _drop(rows: dict[str, R], keep: int, ended: Callable[[R], bool]) -> None:
+    if len(rows) > keep:
+        over = [id for id, row in rows.items() if ended(row)]
+        for id in over[: len(over) - keep] if len(over) > keep else ():
+            del rows[id]
 
 
 class SessionState:
@@ -155,14 +164,6 @@ class SessionState:
         self.processes = {one.id: one for one in processes}
         self.presentation = {one.id: one for one in presentation}
         self.completion_only: dict[tuple[str, str], CompletionOnlyStream] = {}
-
-    def copy(self) -> "SessionState":
-        """The same state, which what is done to this one leaves as it is."""
-        other = copy(self)
-        other.entries = self.entries.copy()
-        for name in ("interactions", "children", "processes", "presentation", "completion_only"):
-            setattr(other, name, dict(getattr(self, name)))
-        return other
 
     @classmethod
     def from_snapshot(cls, snapshot: SessionSnapshot) -> Self:
@@ -230,6 +231,62 @@ class SessionState:
         ended = [one for one in ordered if one.state not in OPEN_STATES][-room:] if room else []
         keep = {one.id for one in (*open_ones, *ended)}
         return [one for one in ordered if one.id in keep]
+
+    def undo(self, event: SessionEvent) -> Callable[[], None]:
+        """A function that takes ``event`` back, to be made right before it is applied. The last one first."""
+        plain = {name: getattr(self, name) for name in _PLAIN}
+        tables: list[tuple[dict[Any, Any], dict[Any, Any]]] = []
+        entry: Entry | None = None
+        match event:
+            case MessageCompleted():
+                entry = event.entry
+            case ToolUpdated():
+                entry = event.tool
+            case PresentationRemoved():
+                tables = [(self.presentation, dict(self.presentation))]  # its order counts, and it is small
+            case _:
+                pass
+        if entry is not None or isinstance(event, StreamCompletionOnly):
+            tables = [(self.completion_only, dict(self.completion_only))]
+        known = self.entries.get(entry.id) if entry is not None else None
+        changed = self._row_of(event)
+        before = changed and changed[0].get(changed[1])
+
+        def back() -> None:
+            for name, value in plain.items():
+                setattr(self, name, value)
+            if known is not None:
+                self.entries.put(known)
+            elif entry is not None:
+                self.entries.remove(entry.id)
+            if changed is not None and before is not None:
+                changed[0][changed[1]] = before
+            elif changed is not None:
+                del changed[0][changed[1]]
+            for table, rows in tables:
+                table.clear()
+                table.update(rows)
+
+        return back
+
+    def _row_of(self, event: SessionEvent) -> tuple[dict[str, Any], str] | None:
+        """The table and the id of the row that an event replaces."""
+        match event:
+            case InteractionUpdated():
+                return self.interactions, event.interaction.id
+            case PresentationUpdated():
+                return self.presentation, event.element.id
+            case ProcessUpdated():
+                return self.processes, event.process.id
+            case ExecutionUpdated():
+                return self.children, event.execution.id
+            case _:
+                return None
+
+    def drop_ended(self, keep: int) -> None:
+        """Forget all but the newest ``keep`` questions and ``keep`` processes that have ended."""
+        _drop(self.interactions, keep, lambda one: one.state not in OPEN_STATES)
+        _drop(self.processes, keep, lambda one: one.state != "running" and not or_default(one.leftovers, 0))
 
     def apply(self, event: SessionEvent, revision: int) -> None:
         """Take one event that follows the current revision. An unknown type only advances the revision."""

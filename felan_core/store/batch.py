@@ -85,9 +85,9 @@ class Batch:
     def __len__(self) -> int:
         return len(self._changes)
 
-    def put_session(self, record: SessionRecord) -> None:
-        """Store or replace a session's record."""
-        body, bulk = codec.encode_session(record)
+    def put_session(self, record: SessionRecord, *, bulk: bool = True) -> None:
+        """Store or replace a session's record. Without ``bulk`` its large half stays as it is stored."""
+        body = codec.encode_session(record)
         state = record.header.state
         busy = state != "closed" and (
             state != "idle" or record.run is not None or record.waiting > 0 or bool(record.queue.items)
@@ -105,7 +105,8 @@ class Batch:
             int(busy),
             body,
         )
-        self._add(_PUT_BULK, record.id, bulk)
+        if bulk:
+            self._add(_PUT_BULK, record.id, codec.encode_bulk(record))
 
     def put_entry(self, session: str, entry: Entry) -> None:
         """Store an entry, or replace it in place by its id; it keeps its first seq and parent.

@@ -89,8 +89,8 @@ _SESSION = Codec("sessions", SessionBody)
 _BULK = Codec("session_bulk", SessionBulk)
 
 
-def encode_session(record: SessionRecord) -> tuple[bytes, bytes]:
-    """The two bodies of a session. Raises ``InvalidRow``."""
+def encode_session(record: SessionRecord) -> bytes:
+    """The body of a session. Raises ``InvalidRow``."""
     body = SessionBody(
         root=record.root,
         parent=record.parent,
@@ -106,13 +106,18 @@ def encode_session(record: SessionRecord) -> tuple[bytes, bytes]:
         leaf=record.leaf,
         waiting=record.waiting,
     )
+    return _SESSION.encode(record.id, body)
+
+
+def encode_bulk(record: SessionRecord) -> bytes:
+    """The large half of a session. Raises ``InvalidRow``."""
     bulk = SessionBulk(
         queue=record.queue,
         settings=record.settings,
         memory=record.memory,
         instructions=record.instructions,
     )
-    return _SESSION.encode(record.id, body), _BULK.encode(record.id, bulk)
+    return _BULK.encode(record.id, bulk)
 
 
 def decode_session(path: Path, id: str, body: bytes, bulk: bytes) -> SessionRecord:

@@ -37,6 +37,11 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     leaf: str | None
     waiting: int
 
+    @property
+    def bulk(self) -> tuple[object, ...]:
+        """The members that are large or seldom change: they are stored apart, when one of them changed."""
+        return self.queue, self.settings, self.memory, self.instructions
+
 
 class UnreadableSession(msgspec.Struct, frozen=True, kw_only=True):
     """A session whose row does not decode: what its columns say, and why in a sentence."""

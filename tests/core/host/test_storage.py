@@ -369,3 +369,27 @@ async def test_a_command_whose_row_cannot_be_stored_never_runs(full: Rig, work: 
     later = await client.shell(session, op.ShellParams(command="touch later"))
     await until(lambda: replica.state.processes[later].state == "exited")
     assert (work / "later").exists() and not (work / "ran").exists()
+
+
+async def test_the_large_half_of_a_session_is_written_when_it_changed(
+    host: Rig, hand: Stagehand, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = await host.client()
+    replica = await host.session(client, work)
+    session = replica.state.session
+    written: list[list[str]] = []
+    live = await host.host._live(session)  # pyright: ignore[reportPrivateUsage] the writes are not on the wire
+    store = live.actor.services.store
+    write = store.write
+
+    async def noted(batch: Batch) -> None:
+        written.append([statement for statement, _, _ in batch.changes if "session_bulk" in statement])
+        await write(batch)
+
+    await client.rename(session, "one")
+    monkeypatch.setattr(store, "write", noted)
+    await client.rename(session, "two")
+    assert written and not any(written)
+    await client.prompt(session, "go")
+    await until(lambda: replica.state.run is None and len(replica.state.entries) > 0)
+    assert len(written) > 3 and not any(written)

@@ -20,7 +20,8 @@ async def first_schema(folder: Path, entries: list[Entry], leaf: str) -> None:
     """A database as the first version left it: an entry's place is in its body alone."""
     store = await Store.open(folder, clock=clock, migrations=FIRST)
     await store.close()
-    body, bulk = codec.encode_session(session(leaf=leaf))
+    record = session(leaf=leaf)
+    body, bulk = codec.encode_session(record), codec.encode_bulk(record)
     with closing(sqlite3.connect(store.path)) as database, database:
         database.execute(
             "INSERT INTO sessions (id, root, created_at, updated_at, state, cwd, search, busy, body)"
