@@ -32,8 +32,7 @@ from felan_core.protocol.events import (
     ToolUpdated,
 )
 from felan_core.protocol.reducer import OPEN_STATES, SessionState
-from felan_core.protocol.session import Branch, Catalogue, Policy
-from felan_core.protocol.session import SessionState as StateName
+from felan_core.protocol.session import Branch, Catalogue, Policy, SessionStateName
 from felan_core.protocol.streams import StreamPosition
 from felan_core.store.batch import Batch
 from felan_core.store.errors import InvalidRow, StoreClosed, StoreError, StoreLost
@@ -259,7 +258,7 @@ class SessionActor:
         self.next_seq += 1
         return msgspec.structs.replace(entry, seq=seq, parent=self.state.branch.leaf)
 
-    def _state_name(self) -> StateName:
+    def _state_name(self) -> SessionStateName:
         if self.state.header.state == "closed":
             return "closed"
         if any(one.state == "waiting" for one in self.state.interactions.values()):

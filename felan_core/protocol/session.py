@@ -30,7 +30,7 @@ from felan_core.protocol.interactions import Interaction
 from felan_core.protocol.problems import Problem
 from felan_core.protocol.streams import CompletionOnlyStream, StreamPrefix, StreamRef
 
-SessionState = Literal["idle", "running", "waiting", "closed"]
+SessionStateName = Literal["idle", "running", "waiting", "closed"]
 KnownLifecycle = Literal["starting", "running", "draining", "stopping"]
 Lifecycle = Annotated[str, Meta(min_length=1, max_length=LIMITS.label_bytes)]
 """``KnownLifecycle``, or what a newer host has: a reader keeps it, so that hello stays readable."""
@@ -52,7 +52,7 @@ class SessionRow(Wire, frozen=True, kw_only=True):
     created_at: Instant
     updated_at: Instant
     revision: Revision
-    state: SessionState
+    state: SessionStateName
     waiting: Count
     parent_id: Maybe[Id] = UNSET
     name: Maybe[Label] = UNSET
@@ -224,7 +224,7 @@ class History(Wire, frozen=True, kw_only=True):
 class SessionHeader(Wire, frozen=True, kw_only=True):
     """What ``session.updated`` replaces."""
 
-    state: SessionState
+    state: SessionStateName
     cwd: Text
     agent: AgentInfo
     name: Maybe[Label] = UNSET

@@ -29,7 +29,7 @@ from felan_core.protocol.entries import Entry
 from felan_core.protocol.errors import ProtocolError
 from felan_core.protocol.operations.common import Target
 from felan_core.protocol.problems import Problem
-from felan_core.protocol.session import PolicyName, SessionRow, SessionSnapshot, SessionState, Thinking
+from felan_core.protocol.session import PolicyName, SessionRow, SessionSnapshot, SessionStateName, Thinking
 
 
 class SessionsFilter(Wire, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class SessionsFilter(Wire, frozen=True, kw_only=True):
 
     cwd: Maybe[Text] = UNSET
     query: Maybe[Label] = UNSET
-    state: Maybe[SessionState] = UNSET
+    state: Maybe[SessionStateName] = UNSET
     parent: Maybe[Id] = UNSET
 
 

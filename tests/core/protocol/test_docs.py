@@ -109,7 +109,7 @@ def test_the_public_names_are_the_same_in_every_list() -> None:
 
 ENUMERATIONS: dict[str, Any] = {
     "`lifecycle` of a host (open: another value is kept)": session.KnownLifecycle,
-    "`state` of a session": session.SessionState,
+    "`state` of a session": session.SessionStateName,
     "`outcome` of a message and of a run": entries.MessageOutcome,
     "`state` of a tool": entries.ToolStateName,
     "`state` of a process": session.ProcessState,

@@ -26,7 +26,7 @@ from felan_core.protocol.session import (
     QueueItem,
     Run,
     SessionHeader,
-    SessionState,
+    SessionStateName,
 )
 from felan_core.store.batch import Batch
 from felan_core.store.rows import SessionRecord
@@ -48,7 +48,7 @@ def session(
     created_at: int = NOW,
     cwd: str = "/home/me/project",
     name: str | None = None,
-    state: SessionState = "idle",
+    state: SessionStateName = "idle",
     parent: str | None = None,
     queue: Queue | None = None,
     run: Run | None = None,
