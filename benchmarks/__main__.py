@@ -13,6 +13,18 @@ def _first_paint() -> str:
     return measure()
 
 
+def _key() -> str:
+    from benchmarks.key import measure
+
+    return measure()
+
+
+def _idle() -> str:
+    from benchmarks.idle import measure
+
+    return measure()
+
+
 def _stream() -> str:
     from benchmarks.stream import measure
 
@@ -39,6 +51,8 @@ def _terminal() -> str:
 
 BENCHMARKS: dict[str, Callable[[], str]] = {
     "first_paint": _first_paint,
+    "key": _key,
+    "idle": _idle,
     "stream": _stream,
     "pointer": _pointer,
     "protocol": _protocol,

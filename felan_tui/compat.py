@@ -4,14 +4,17 @@
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
 from rich.style import Style
 from textual import constants, events
+from textual._compositor import Compositor
 from textual.app import App
 from textual.css.stylesheet import Stylesheet
+from textual.geometry import Region
 from textual.screen import Screen
+from textual.strip import Strip
 
 Result = TypeVar("Result")
 
@@ -49,8 +52,27 @@ class Allowance:
         self._at = now
 
 
+class RowsCompositor(Compositor):
+    """Renders the rows alone that an update changes.
+
+    Textual renders every row of every visible widget for each update, also for one row that changes once a
+    second (8.2.8).
+    """
+
+    def _get_renders(self, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
+        if crop is None:
+            yield from super()._get_renders(crop)
+            return
+        rows = Region(0, crop.y, self.size.width, crop.height)
+        for widget, (region, clip) in self.visible_widgets.items():
+            shown = clip.intersection(rows)
+            part = region.intersection(shown)
+            if part.area and crop.overlaps(part):
+                yield region, shown, widget.render_lines(part.translate(-region.offset))
+
+
 class PromptScreen(Screen[Result]):
-    """A screen that repaints as soon as it has nothing else to do.
+    """A screen that repaints as soon as it has nothing else to do, and no more than what has changed.
 
     Textual waits for the next tick of a timer, which takes up to 1/60 s off the echo of every key. A stream
     uses the allowance up, and is then painted at the ticks as before.
@@ -58,6 +80,7 @@ class PromptScreen(Screen[Result]):
 
     def __init__(self) -> None:
         super().__init__()
+        self._compositor = RowsCompositor()
         self._allowance = Allowance()
 
     async def _on_idle(self, event: events.Idle) -> None:

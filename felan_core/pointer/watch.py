@@ -90,7 +90,7 @@ class Watcher:
             self._list()
         changed: list[Look] = []
         for name in self._names:
-            mark = _mark(f"{self._store.root}/{name}/{STATE_NAME}")
+            mark = _mark(self._path(name))
             if name in self._marks and self._marks[name] == mark:
                 continue
             self._marks[name] = mark
@@ -99,6 +99,16 @@ class Watcher:
                 changed.append(now)
             self._last[name] = now
         return changed
+
+    def moved(self) -> bool:
+        """Whether the session's file is another than at the last `poll`: one stat, for a single session."""
+        name = self._session_id
+        if name is None:
+            raise ValueError("a watcher of a whole root has no single file")
+        return name not in self._marks or self._marks[name] != _mark(self._path(name))
+
+    def _path(self, name: str) -> str:
+        return f"{self._store.root}/{name}/{STATE_NAME}"
 
     def _list(self) -> None:
         """Lists the root where it changed, and once more after that: two folders can come in one tick of

@@ -153,7 +153,7 @@ def _now_ms() -> int:
 class HintRule(Widget):
     """The line on the screen. ``hints`` returns the keys that work now; ``notices`` is the app's list.
 
-    It is drawn once a second while a turn runs, and else when something changed.
+    It is drawn once a second while it counts the seconds of a turn, and else when something changed.
     """
 
     DEFAULT_CSS = """
@@ -222,9 +222,9 @@ class HintRule(Widget):
         """Draw anew, since keys, turn or notices may have changed."""
         if not self.is_attached:
             return
-        if self.status.running and self._tick is None:
+        if self.status.counts and self._tick is None:
             self._tick = self.set_interval(1.0, self.refresh)
-        elif not self.status.running and self._tick is not None:
+        elif not self.status.counts and self._tick is not None:
             self._tick.stop()
             self._tick = None
         rows = 1 + len(self._above(self._notice(), self.size.width))

@@ -31,6 +31,11 @@ class RunStatus:
         """Whether a turn runs."""
         return self._run is not None
 
+    @property
+    def counts(self) -> bool:
+        """Whether the words change with the seconds."""
+        return self._run is not None and (self.stopping or not self.waiting)
+
     def show(self, run: "Run | None", *, waiting: bool = False) -> None:
         """The run as it is now; None: no turn runs."""
         if run is None or self._run is None or self._run.id != run.id:

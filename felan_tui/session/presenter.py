@@ -91,11 +91,13 @@ class TranscriptPresenter:
             case _:
                 pass
 
-    def tick(self) -> None:
-        """A second passed: the times of running tools go on."""
-        for entry in self._replica.state.entries.newest(32):
-            if isinstance(entry, ToolEntry) and entry.state == "running":
-                self._show(self._entry(entry))
+    def tick(self) -> bool:
+        """A second passed: the times of running tools go on. Whether a tool runs."""
+        newest = self._replica.state.entries.newest(32)
+        running = [entry for entry in newest if isinstance(entry, ToolEntry) and entry.state == "running"]
+        for entry in running:
+            self._show(self._entry(entry))
+        return bool(running)
 
     def _stream(self, message: str, key: str, kind: StreamKind, text: str, place: Place) -> None:
         self._live.setdefault(message, set()).add(key)

@@ -25,6 +25,7 @@ from felan_core.protocol.events import (
     RunStarted,
     SessionClosed,
     SessionUpdated,
+    ToolUpdated,
 )
 from felan_core.protocol.operations.processes import StopSignal
 from felan_core.protocol.reducer import OPEN_STATES
@@ -105,8 +106,8 @@ class SessionView:
         with self._screen.home.batch_update():
             await left.mount(self.transcript, self.cards, self._above)
             await self._screen.query_one("#middle").mount(self._side)
+        self._ticking = self._screen.set_interval(1.0, self._second)
         self.all()
-        self._ticking = self._screen.set_interval(1.0, self._presenter.tick)
 
     async def take_away(self) -> None:
         """Take the widgets down: another session is to be shown in their place."""
@@ -120,9 +121,19 @@ class SessionView:
         for widget in [*widgets, *([self._panel] if self._panel is not None else [])]:
             await widget.remove()
 
+    def _second(self) -> None:
+        """The times of running tools go on; where none runs, nothing wakes the screen each second."""
+        if self._ticking is not None and not self._presenter.tick():
+            self._ticking.pause()
+
+    def _go_on_ticking(self) -> None:
+        if self._ticking is not None:
+            self._ticking.resume()
+
     def all(self) -> None:
         """Show everything anew: after attaching, and after a fresh snapshot."""
         self._presenter.all()
+        self._go_on_ticking()
         self._announce_agent()
         self.pointer.take(self.link.state.presentation.get(POINTER))
         self._greet()
@@ -139,6 +150,8 @@ class SessionView:
                 self._announce_agent()
             case PresentationUpdated() as event:
                 self.pointer.take(event.element)
+            case ToolUpdated():
+                self._go_on_ticking()
             case InteractionUpdated() as event:
                 # At once, as the text that follows is: what is typed behind it is for the composer.
                 self.cards.settle(event.interaction)

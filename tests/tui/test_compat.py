@@ -13,8 +13,10 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.css import stylesheet
 from textual.css.stylesheet import Stylesheet
+from textual.geometry import Region
+from textual.strip import Strip
 from textual.widget import Widget
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from felan_tui.compat import (
     BURST,
@@ -77,6 +79,40 @@ async def test_a_key_is_painted_without_a_tick_of_the_timer() -> None:
         await pilot.press("x")
     assert painted[-1] == "x"
     assert not resumed
+
+
+class Row(Static):
+    """A row that counts how often it is rendered."""
+
+    renders = 0
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self.renders += 1
+        return super().render_lines(crop)
+
+
+class Rows(PromptScreen[None]):
+    def compose(self) -> ComposeResult:
+        for number in range(10):
+            yield Row(f"row {number}", id=f"row{number}")
+
+
+async def test_an_update_renders_the_rows_that_changed_alone() -> None:
+    app = Typing()
+    async with app.run_test(size=(40, 12)) as pilot:
+        app.push_screen(Rows())
+        await pilot.pause(1)
+        rows = list(app.screen.query(Row))
+        for row in rows:
+            row.renders = 0
+        rows[3].update("another", layout=False)
+        await pilot.pause(1)
+        assert [row.renders for row in rows] == [0, 0, 0, 1, 0, 0, 0, 0, 0, 0]
+        shown = [
+            "".join(segment.text for segment in strip).rstrip()
+            for strip in app.screen._compositor.render_strips()
+        ]
+        assert shown == ["row 0", "row 1", "row 2", "another", *(f"row {n}" for n in range(4, 10)), "", ""]
 
 
 async def test_what_changes_all_the_time_is_painted_sixty_times_a_second() -> None:

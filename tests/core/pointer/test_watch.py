@@ -41,6 +41,17 @@ def test_one_session_from_nothing_to_gone(store: PointerStore) -> None:
     assert watcher.poll() == []
 
 
+def test_a_file_that_moved_is_known_by_one_stat_until_the_next_poll(store: PointerStore) -> None:
+    watcher = Watcher(store, "s")
+    assert watcher.moved()  # nothing is known before the first poll
+    watcher.poll()
+    assert not watcher.moved()
+    store.prompt("s")
+    assert watcher.moved() and watcher.moved()
+    watcher.poll()
+    assert not watcher.moved()
+
+
 def test_all_sessions_and_the_new_ones(store: PointerStore) -> None:
     watcher = Watcher(store)
     assert watcher.poll() == []

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import pytest
 from textual.app import App, ComposeResult
 
+from felan_core.protocol.entries import LocalOrigin
+from felan_core.protocol.session import Run
 from felan_tui.bars.hint_rule import HintRule, KeyHint, fitting, rule_line
 from felan_tui.bars.notices import KEPT, SECONDS, Notices, notice_rows
 from felan_tui.text.cells import cell_len
@@ -143,3 +145,18 @@ async def test_the_rule_on_a_screen() -> None:
         rule.key_pressed()
         await pilot.pause()
         assert rule.size.height == 1 and rule.render_line(0).text.startswith("─ F2 answer")
+
+
+async def test_a_turn_that_waits_for_an_answer_counts_no_seconds_on_the_rule() -> None:
+    app, run = Ruled(), Run(id="run-1", started_at=0, origin=LocalOrigin(client="felan"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        rule = app.query_one(HintRule)
+        rule.show_run(run)
+        assert rule._tick is not None
+        rule.show_run(run, waiting=True)
+        assert rule._tick is None and not rule.status.counts
+        rule.stop_sent()
+        await pilot.pause()
+        assert rule._tick is not None and "stopping" in rule.render_line(0).text
+        rule.run_ended("cancelled")
+        assert rule._tick is None
