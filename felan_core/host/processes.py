@@ -57,6 +57,7 @@ def process_record(row: ProcessRow, owner: str) -> ProcessRecord:
         exit_code=row.exit_code if isinstance(row.exit_code, int) else None,
         signal=row.signal if isinstance(row.signal, str) else None,
         stopped=row.stopped is True,
+        leftovers=row.leftovers if isinstance(row.leftovers, int) else 0,
     )
 
 

@@ -3,10 +3,9 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from io import FileIO
 
-from felan_core.processes import kernel
 from felan_core.processes.drain import Drain
 from felan_core.processes.kernel import Member
 from felan_core.processes.records import ProcessState, StopSignal
@@ -66,16 +65,17 @@ class ChildProcess:
         cwd: str,
         environ: Mapping[str, str],
         marker: str,
+        before: Collection[int],
         pty: tuple[int, int] | None = None,
         piped: bool = False,
         on_output: Callable[[bytes], None],
         on_change: Callable[[], None],
     ) -> "ChildProcess":
-        """Start `argv` in `cwd` with `environ` and `FELAN_PROCESS_FOLDER=marker`; `pty` is (columns, rows).
+        """Start `argv` in `cwd` with `environ` and `FELAN_PROCESS_FOLDER=marker`; `pty` is (columns, rows),
+        `before` as in `ProcessTree`.
 
         Raises SpawnFailed or one of its kinds. Must be called in a running loop.
         """
-        before = kernel.sessions()
         spawned = spawn(argv, cwd=cwd, environ={**environ, MARKER_VARIABLE: marker}, pty=pty, piped=piped)
         tree = ProcessTree(spawned.pid, f"{MARKER_VARIABLE}={marker}", before=before)
         return cls(spawned, tree, on_output, on_change)

@@ -17,10 +17,6 @@ class DuplicateProcess(ProcessError):
     """The id is taken, or a spool of that id is there already."""
 
 
-class StillRunning(ProcessError):
-    """A process that has not ended cannot be forgotten."""
-
-
 class TableClosed(ProcessError):
     """The host is going down: nothing is started any more."""
 

@@ -21,11 +21,9 @@ from felan_core.processes.errors import (
     InvalidRead,
     InvalidSignal,
     OffsetPastEnd,
-    StillRunning,
     TableClosed,
     UnknownProcess,
 )
-from felan_core.processes.kernel import Member
 from felan_core.processes.piped import PipedProcess
 from felan_core.processes.records import ProcessRecord, ReadResult, StopSignal
 from felan_core.processes.spawn import shell_of
@@ -72,7 +70,8 @@ class ProcessTable:
         self._look_seconds = look_seconds
         self._spools_bytes = spools_bytes
         self._entries: dict[str, Entry] = {}
-        self._running_on: dict[str, list[Member]] = {}
+        self._doubtful: list[Entry] = []
+        self._finding: asyncio.Task[None] | None = None
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="felan-spools")
         self._watching: asyncio.Task[None] | None = None
         self._begun = 0
@@ -86,12 +85,11 @@ class ProcessTable:
         command: str,
         argv: Sequence[str] | None = None,
         cwd: str,
-        env: Mapping[str, str] | None = None,
         pty: tuple[int, int] | None = None,
         title: str | None = None,
         stored: Callable[[ProcessRecord], Awaitable[None]] | None = None,
     ) -> ProcessRecord:
-        """Run `argv`, or else `command` through the user's shell, in our environment with `env` on top.
+        """Run `argv`, or else `command` through the user's shell, in our environment.
 
         `pty` is (columns, rows). The child finds `owner` in FELAN_SESSION_ID. It runs on when `stored` has
         returned, which puts the record on disk; when that raises it never ran. Raises DuplicateProcess,
@@ -99,9 +97,10 @@ class ProcessTable:
         """
         self._check_new(id)
         base = os.environ if self._environ is None else self._environ
-        environ = {**base, **self._names(id, owner), **({"TERM": PTY_TERM} if pty else {}), **(env or {})}
+        environ = {**base, **self._names(id, owner), **({"TERM": PTY_TERM} if pty else {})}
         folder = self._folder(id)
         spool = await asyncio.to_thread(Spool.create, folder)
+        before = await asyncio.to_thread(kernel.sessions)
         record = ProcessRecord(
             id=id,
             owner=owner,
@@ -120,6 +119,7 @@ class ProcessTable:
                 cwd=cwd,
                 environ=environ,
                 marker=str(folder),
+                before=before,
                 pty=pty,
                 on_output=entry.add,
                 on_change=lambda: self._changed(entry),
@@ -144,6 +144,7 @@ class ProcessTable:
         self._check_new(id)
         folder = self._root / f"{PIPED}{hashlib.sha256(id.encode()).hexdigest()}"
         spool = await asyncio.to_thread(Spool.create, folder)
+        before = await asyncio.to_thread(kernel.sessions)
         record = ProcessRecord(
             id=id,
             owner=owner,
@@ -163,6 +164,7 @@ class ProcessTable:
                     cwd=cwd,
                     environ={**environ, **self._names(id, owner)},
                     marker=str(folder),
+                    before=before,
                     piped=True,
                     on_output=on_errors,
                     on_change=on_change,
@@ -273,16 +275,12 @@ class ProcessTable:
         return entry.now()
 
     async def recover(self) -> None:
-        """Put in order what a dead host left, once, before its processes are restored.
-
-        What `spawn` started is ended: TERM, and KILL after half a second. Of the others it is found out which
-        ones run on. Raises nothing.
+        """End what a dead host's `spawn` left, once, before anything starts: TERM, and KILL after half a
+        second. Never raises.
         """
         with contextlib.suppress(OSError):
             folders = await asyncio.to_thread(lambda: sorted(self._root.glob(f"{PIPED}*")))
             await asyncio.gather(*(self._end_earlier(folder) for folder in folders))
-        if await asyncio.to_thread(self._root.is_dir):
-            self._running_on = await asyncio.to_thread(kernel.carriers, MARKER_VARIABLE)
 
     async def _end_earlier(self, folder: Path) -> None:
         tree = await asyncio.to_thread(identity.load, folder)
@@ -290,45 +288,32 @@ class ProcessTable:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     def restore(self, record: ProcessRecord) -> ProcessRecord:
-        """Take in a process of an earlier host from its saved row, for reading; running becomes lost."""
+        """Take in a process of an earlier host from its saved row, for reading; running becomes lost.
+
+        Whether it runs on, or something that it left, is reported when it is found.
+        """
         if record.id in self._entries:
             raise DuplicateProcess("There is already a process of this id.")
+        doubtful = record.state == "running" or record.leftovers > 0
         if record.state == "running":
             record = replace(record, state="lost")
         spool = Spool.open(self._folder(record.id), record.end)
         entry = self._add(replace(record, output_ended=True), spool)
-        entry.left = self._running_on.get(str(spool.folder), [])
         entry.reported = replace(entry.now(), start=0, end=0)
-        if entry.left:
-            self._watch()
+        if doubtful:
+            self._doubtful.append(entry)
+            if self._finding is None or self._finding.done():
+                self._finding = asyncio.create_task(self._find_left(), name="felan-leftovers")
         return entry.now()
 
-    async def adopt_lost(self, id: str) -> bool:
-        """Whether a lost process, or a process of its tree, lives on; it can then be stopped.
-
-        Proved by the kernel's start time of the process, or by the marker in its environment. If it is gone,
-        `ended_at` says since when that is known.
-        """
-        entry = self._entry(id)
-        if entry.record.state != "lost" or entry.record.ended_at is not None:
-            return False
-        if await self._survivor_of(entry) is not None:
-            return True
-        self._bury(entry)
-        return False
-
-    async def forget(self, id: str) -> None:
-        """Drop a process that has ended, with its output on disk. StillRunning while it runs.
-
-        What it left in the background loses its output pipe; `stop` it first.
-        """
-        entry = self._entry(id)
-        if entry.now().state == "running":
-            raise StillRunning("This process is running; it must be stopped first.")
-        if entry.child is not None:
-            await entry.child.aclose()
-        self._entries.pop(id, None)
-        await asyncio.to_thread(entry.spool.remove)
+    async def _find_left(self) -> None:
+        """One look for all that were restored."""
+        found = await asyncio.to_thread(kernel.carriers, MARKER_VARIABLE)
+        entries, self._doubtful = self._doubtful, []
+        for entry in entries:
+            entry.left = found.get(str(entry.spool.folder), [])
+            self._report(entry)
+        self._watch()
 
     async def close(self, grace_ms: int = 2000) -> None:
         """The end of the host: nothing new starts, and everything of ours is stopped, background ones too.
@@ -337,9 +322,11 @@ class ProcessTable:
         harmless.
         """
         self._closed = True
-        if self._watching is not None:
-            self._watching.cancel()
-            await asyncio.wait([self._watching])
+        looking = [task for task in (self._watching, self._finding) if task is not None]
+        for task in looking:
+            task.cancel()
+        if looking:
+            await asyncio.wait(looking)
         for entry in self._entries.values():
             entry.mark_stopped()
         children = [entry.child for entry in self._entries.values() if entry.child is not None]

@@ -46,18 +46,14 @@ async def test_a_process_of_a_killed_host_is_lost_and_its_output_is_there(
         await desk.table.read("old-0", piece.end + 1)
     survivor = await pid_of(desk, "old-0")
     assert alive(survivor)
-    assert await desk.table.adopt_lost("old-0")
     desk.now = 9_000
     record = await desk.table.stop("old-0", grace_ms=5_000)
     assert not alive(survivor)
     assert (record.state, record.ended_at) == ("lost", 9_000)
     assert desk.changes[-1] == record
-    assert not await desk.table.adopt_lost("old-0")
 
 
-async def test_the_whole_group_of_a_survivor_is_stopped_without_adopting_it_first(
-    desk: Desk, alive: Callable[[int], bool]
-) -> None:
+async def test_the_whole_group_of_a_survivor_is_stopped_too(desk: Desk, alive: Callable[[int], bool]) -> None:
     (saved,) = killed_host(
         desk, "trap '' TERM HUP; (while :; do sleep 0.05; done) & echo pid $!; while :; do sleep 0.05; done"
     )
@@ -75,7 +71,6 @@ async def test_a_survivor_whose_leader_is_gone_is_known_by_its_marker(
     desk.table.restore(replace(saved, state="running", ended_at=None, exit_code=None))
     left = await pid_of(desk, "old-0")
     assert alive(left)
-    assert await desk.table.adopt_lost("old-0")
     await desk.table.stop("old-0", grace_ms=5_000)
     assert not alive(left)
 
@@ -113,8 +108,6 @@ async def test_one_that_died_with_its_host_is_found_to_be_gone(
     pid = await pid_of(desk, "old-0")
     await desk.until(lambda: not alive(pid))
     desk.now = 4_000
-    assert not await desk.table.adopt_lost("old-0")
-    assert desk.table.get("old-0").ended_at == 4_000
     assert (await desk.table.stop("old-0")).ended_at == 4_000
 
 
@@ -124,12 +117,9 @@ async def test_one_that_had_ended_stays_as_it_was(desk: Desk) -> None:
     desk.table = desk.new_table()
     assert desk.table.restore(saved) == saved
     assert (await desk.table.read(id, 1)).data == b"ello\n"
-    assert not await desk.table.adopt_lost(id)
     assert await desk.table.stop(id) == saved
     with pytest.raises(DuplicateProcess):
         desk.table.restore(saved)
-    await desk.table.forget(id)
-    assert list(desk.root.iterdir()) == []
 
 
 async def test_a_row_without_its_output_is_shown_with_all_of_it_dropped(desk: Desk) -> None:
@@ -140,7 +130,6 @@ async def test_a_row_without_its_output_is_shown_with_all_of_it_dropped(desk: De
     assert (record.state, record.start, record.end) == ("lost", 500, 500)
     piece = await desk.table.read("x", 3)
     assert (piece.data, piece.offset, piece.eof) == (b"", 500, True)
-    assert not await desk.table.adopt_lost("x")
 
 
 async def test_the_identity_is_private_and_a_broken_one_is_no_identity(desk: Desk) -> None:
@@ -165,7 +154,7 @@ async def test_the_identity_is_private_and_a_broken_one_is_no_identity(desk: Des
         assert identity.load(file.parent) is None
 
 
-async def test_a_stranger_under_the_saved_number_is_not_adopted(desk: Desk) -> None:
+async def test_a_stranger_under_the_saved_number_is_left_alone(desk: Desk) -> None:
     with subprocess.Popen(["sleep", "60"], start_new_session=True) as stranger:
         id = await desk.run("true")
         saved = await desk.ended(id)
@@ -182,7 +171,6 @@ async def test_a_stranger_under_the_saved_number_is_not_adopted(desk: Desk) -> N
         )
         desk.table = desk.new_table()
         desk.table.restore(replace(saved, state="running", ended_at=None, exit_code=None))
-        assert not await desk.table.adopt_lost(id)
         await desk.table.stop(id, "kill")
         assert stranger.poll() is None
         stranger.kill()

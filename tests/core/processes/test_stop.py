@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from felan_core.processes import watch
-from felan_core.processes.errors import InvalidSignal, StillRunning, UnknownProcess
+from felan_core.processes.errors import InvalidSignal
 from felan_core.processes.tree import ProcessTree
 from tests.core.processes.conftest import Desk, process_state
 
@@ -237,17 +237,6 @@ async def test_close_ends_all_of_them_at_once(desk: Desk, alive: Callable[[int],
     assert [desk.table.get(id).signal for id in deaf] == ["SIGKILL"] * 3
     assert (await desk.table.read(deaf[0], 0)).eof
     await desk.table.close()
-
-
-async def test_a_process_is_forgotten_with_its_output_once_it_ended(desk: Desk) -> None:
-    id = await desk.run("echo x; sleep 60")
-    with pytest.raises(StillRunning):
-        await desk.table.forget(id)
-    await desk.table.stop(id, "kill")
-    await desk.table.forget(id)
-    with pytest.raises(UnknownProcess):
-        desk.table.get(id)
-    assert list(desk.root.iterdir()) == []
 
 
 async def test_two_hundred_short_lives_leave_no_descriptor_and_no_zombie(desk: Desk) -> None:
