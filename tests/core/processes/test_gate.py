@@ -25,7 +25,7 @@ DEAF = """
 import os, signal, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
-print("pid", os.getpid(), flush=True)
+os.write(1, b"pid %d\\n" % os.getpid())
 while True: time.sleep(60)
 """
 LEAVER = 'setsid sh -c "trap \\"\\" TERM HUP; echo pid \\$\\$; while :; do sleep 0.05; done" &'
