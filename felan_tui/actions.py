@@ -88,7 +88,7 @@ ACTIONS: Final = (
         "f8",
         "F8",
         "Task pointer",
-        "the task pointer whole: its text, its history; edit, publish, clear",
+        "the task pointer: its text and history; edit, publish, clear",
         "View",
     ),
     Act(
@@ -114,13 +114,13 @@ ACTIONS: Final = (
         "",
         "/notices",
         "Notices",
-        "read the notices of this run again",
+        "the notices since Felan was started",
         "Felan",
         command="notices",
     ),
     Act("help", "f1", "F1", "Help", "show all keys", "Felan"),
     Act("quit", "ctrl+d", "Ctrl+D", "Quit", "quit, when the composer is empty", "Felan"),
-    Act("suspend", "ctrl+z", "Ctrl+Z", "Suspend", "back to the shell; fg comes back", "Felan"),
+    Act("suspend", "ctrl+z", "Ctrl+Z", "Suspend", "suspend Felan; fg in the shell resumes it", "Felan"),
 )
 
 
@@ -154,10 +154,10 @@ FURTHER: Final = (
     Key("Composer", "Ctrl+G", "edit the message in $EDITOR", "ctrl+g"),
     Key("Composer", "Ctrl+_", "undo", "ctrl+underscore"),
     Key("Composer", "Ctrl+Y", "redo after an undo; else put back the text that Ctrl+W, U or K cut", "ctrl+y"),
-    Key("Composer", "Ctrl+L", "draw the screen anew", "ctrl+l"),
+    Key("Composer", "Ctrl+L", "redraw the screen", "ctrl+l"),
     Key("Composer", "! command", "run a shell command as a process of the session"),
     Key("Composer", "/", "list the commands: Felan's own, and the agent's"),
-    Key("Card", "1-9", "choose, in the order shown; nothing is taken in the first half second"),
+    Key("Card", "1-9", "choose by the number shown; a new card accepts no key for half a second"),
     Key("Card", "↑ ↓ Enter", "choose by the arrows; Space marks where several can be chosen"),
     Key("Card", "w", "reject and say why", "w"),
     Key("Card", "o", "open a long command or diff whole", "o"),

@@ -60,7 +60,7 @@ class ApprovalCard(InteractionCard):
         self.excerpt = Excerpt(request_lines(request, context=0))
         self.note = LineEntry(
             text=str(self._given_draft.get("note", "")),
-            placeholder="why not? Enter rejects, with this reason",
+            placeholder="the reason · Enter rejects",
             card=self,
         )
         self._noting = bool(self._given_draft.get("noting"))

@@ -15,6 +15,7 @@ import felan_core
 from felan_core.daemon.ownership import Held, Ownership, OwnershipError, acquire
 from felan_tui.cli import exits
 from felan_tui.session.errors import HostUnavailable
+from felan_tui.text.spans import ago
 
 if TYPE_CHECKING:
     from felan_core import embedding
@@ -63,15 +64,14 @@ def claim(folders: Folders, *, terminal: str) -> Ownership:
 def held_message(error: Held, now: int) -> str:
     """Who has the data folder, since when, and where."""
     holder, folder = error.holder, error.path.parent
-    advice = "Go on there, or take another folder with --data-dir."
+    advice = "Continue there, or choose another folder with --data-dir."
     if holder is None:
-        return f"Another felan has {folder}; it does not say which. {advice}"
-    minutes = max(0, now - holder.since) // 60_000
+        return f"Another felan uses {folder}; its process is unknown. {advice}"
     since = time.strftime("%Y-%m-%d %H:%M", time.localtime(holder.since / 1000))
     terminal = "".join(char if char.isprintable() else "?" for char in holder.terminal)
     return (
-        f"Another felan (process {holder.pid}) has {folder}\n"
-        f"since {since} ({minutes} min ago) on {terminal}.\n{advice}"
+        f"Another felan (process {holder.pid}) uses {folder}\n"
+        f"since {since} ({ago((now - holder.since) / 1000)}) on {terminal}.\n{advice}"
     )
 
 

@@ -88,7 +88,7 @@ def _guard(child: int, terminal: Terminal) -> int:
             name = signal.Signals(number).name
             from felan_tui.text.output import print_error
 
-            print_error(f"felan was ended by {name}. `felan -c` brings the session back.")
+            print_error(f"felan was ended by {name}. felan -c brings the session back.")
             return 128 + number
         terminal.restore(screen=False)
         return os.WEXITSTATUS(status)

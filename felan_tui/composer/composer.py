@@ -261,9 +261,8 @@ class Composer(Vertical):
         if size <= LIMITS.text_bytes:
             return True
         most = LIMITS.text_bytes // 1024
-        problem = (
-            f"Not sent: {size / 1024:,.0f} KB, and a message takes {most} KB. Save it as a file, or cut it."
-        )
+        sizes = f"the message has {size / 1024:,.0f} KB, the limit is {most} KB"
+        problem = f"Not sent: {sizes}. Shorten it, or save it as a file."
         self.post_message(self.NotTaken(problem))
         return False
 

@@ -106,9 +106,9 @@ def _ending(row: ProcessRow, now: int) -> str:
         case "signalled":
             return f"ended by {_signal(row)} after {_lasted(row, now)}"
         case "lost" if or_default(row.ended_at, None) is not None:
-            return "lost: the host that ran it is gone, and so is it; how it ended is not known"
+            return "lost: its host ended first; its exit code is unknown"
         case "lost":
-            return "lost: the host that ran it is gone; how it ended, or whether it did, is not known"
+            return "lost: its host ended first; whether it still runs is unknown"
 
 
 def size_of(row: ProcessRow, read_end: int = 0) -> str:
@@ -183,7 +183,7 @@ def sent_words(row: ProcessRow, signal: str) -> str:
     """What was asked of the host, which has not answered yet."""
     name = cut(title_of(row), 24)
     if signal == "int":
-        return f"INT to the whole group of {name}: asked the host …"
+        return f"sending INT to the whole group of {name} …"
     return f"stopping {name}: TERM to the whole group, then KILL …"
 
 

@@ -138,7 +138,7 @@ class PointerController:
         latest = self.latest
         if latest is not None and latest.expected != base.expected:
             return Outcome("stale", latest, remedy("STALE_REVISION"))
-        return Outcome("failed", latest, "the host did not say what became of it; look again")
+        return Outcome("failed", latest, "the host sent no result; look again")
 
 
 def _published(since: list[Pointer], text: str, base: Pointer) -> Outcome | None:

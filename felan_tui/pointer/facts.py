@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from felan_core.protocol.elements import ViewElement
 from felan_tui.bars.pointer import SIGNS
 from felan_tui.text.safe import safe_line
+from felan_tui.text.spans import ago
 
 ELEMENT: Final = "felan.pointer"
 MAX_BYTES: Final = 8192
@@ -24,15 +25,15 @@ _WHITE_SPACE = (
     "\u2028\u2029\u202f\u205f\u3000"
 )
 _REMEDIES: Final = {
-    "STALE_GENERATION": "it was cleared or begun anew meanwhile",
+    "STALE_GENERATION": "it was cleared or started again meanwhile",
     "STALE_REVISION": "somebody else changed it meanwhile",
-    "STATE_INVALID": "its file is damaged. Move the file aside, then publish anew; `felan pointer show` "
+    "STATE_INVALID": "its file is damaged. Move the file aside, then publish anew; felan pointer show "
     "says what is wrong with it",
-    "LOCK_TIMEOUT": "another writer held it for too long. Try again in a moment",
-    "PATH_UNSAFE": "its folder is a link, or somebody else's, and is not written to. `felan pointer doctor` "
+    "LOCK_TIMEOUT": "another writer had it locked for too long. Try again in a moment",
+    "PATH_UNSAFE": "its folder is a link, or somebody else's, and is not written to. felan pointer doctor "
     "says which",
     "IO_ERROR": "its file could not be read or written: a full disk, or a missing permission. "
-    "`felan pointer doctor` looks for the cause",
+    "felan pointer doctor looks for the cause",
     "REQUEST_INVALID": "the text was refused",
 }
 
@@ -192,15 +193,11 @@ def merged(mine: str, theirs: Pointer) -> str:
 
 def remedy(code: str) -> str:
     """What a code means and what to do, without a full stop."""
-    return _REMEDIES.get(code, "`felan pointer doctor` looks for the cause")
+    return _REMEDIES.get(code, "felan pointer doctor looks for the cause")
 
 
 def age(at: int | None, now: int) -> str:
     """How long ago an instant is, in words; both in milliseconds."""
     if at is None:
         return ""
-    seconds = max(0, now - at) // 1000
-    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds // size} {unit} ago"
-    return "just now"
+    return ago((now - at) / 1000)

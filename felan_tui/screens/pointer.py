@@ -316,7 +316,7 @@ class PointerScreen(ModalScreen[None]):
         """The draft is not wanted any more."""
         if self._desk.draft is not None and not self._desk.busy:
             self._desk.drop_draft()
-            self._show("look", "Your draft is set aside: it stands in the history.")
+            self._show("look", "Your draft is set aside: it is in the history.")
 
     def action_publish(self) -> None:
         """Publish what is written over what it was begun from."""
@@ -381,7 +381,7 @@ class PointerScreen(ModalScreen[None]):
                 self._desk.drop_draft()
                 self._base = None
                 self._look.follow()
-                self._show("look", "Theirs stands. Your text is set aside: it stands in the history.")
+                self._show("look", "Theirs is kept. Your text is set aside: it is in the history.")
             case "merge":
                 both = Draft(theirs, merged(draft.text, theirs))
                 self._desk.draft = both

@@ -1,18 +1,23 @@
 """The questions before something that would end other things: stay, or let them end and go on."""
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar, Final
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from felan_tui.text.widgets import Line
+from felan_tui.text.widgets import Line, Piece
+
+NOTHING: Final = "nothing runs or waits any more"
 
 
 class EndingScreen(ModalScreen[bool]):
-    """Dismissed with True to go on. ``reasons`` say what would end, a line each."""
+    """Dismissed with True to go on.
+
+    ``reasons`` returns what would end, a line each; it is asked each second, since things end meanwhile.
+    """
 
     DEFAULT_CSS = """
     EndingScreen { align: center middle; }
@@ -30,18 +35,29 @@ class EndingScreen(ModalScreen[bool]):
     AFTER: ClassVar = ""
     """What can still be done then."""
 
-    def __init__(self, reasons: Sequence[str]) -> None:
+    def __init__(self, reasons: Callable[[], Sequence[str]]) -> None:
         super().__init__()
         self._reasons = reasons
+        self._shown: list[str] = list(reasons())
 
     def compose(self) -> ComposeResult:
         with Vertical():
-            yield Line(
-                (f"{self.QUESTION}\n\n", "bold"),
-                *(f"• {reason}\n" for reason in self._reasons),
-                (f"\n{self.OPTIONS}", "bold $text-accent"),
-                (f"\n\n{self.AFTER}", "$text-muted"),
-            )
+            yield Line(*self._pieces())
+
+    def on_mount(self) -> None:
+        self.set_interval(1.0, self._look_again)
+
+    def _look_again(self) -> None:
+        if (reasons := list(self._reasons())) != self._shown:
+            self._shown = reasons
+            self.query_one(Line).show(*self._pieces(), layout=True)
+
+    def _pieces(self) -> Iterator[Piece]:
+        yield (f"{self.QUESTION}\n\n", "bold")
+        for reason in self._shown or [NOTHING]:
+            yield f"• {reason}\n"
+        yield (f"\n{self.OPTIONS}", "bold $text-accent")
+        yield (f"\n\n{self.AFTER}", "$text-muted")
 
     def action_stay(self) -> None:
         self.dismiss(False)

@@ -396,8 +396,7 @@ class SessionScreen(PaneActions):
         return True
 
     def _quit(self) -> None:
-        reasons = self._view.what_would_end() if self._view is not None else []
-        if not reasons:
+        if self._view is None or not self._view.what_would_end():
             self._leave(True)
             return
         from felan_tui.screens.quit import QuitScreen
@@ -405,7 +404,7 @@ class SessionScreen(PaneActions):
         if isinstance(self.home.screen, QuitScreen):
             self._leave(True)
         else:
-            self.home.push_screen(QuitScreen(reasons), self._leave)
+            self.home.push_screen(QuitScreen(self._view.what_would_end), self._leave)
 
     def _leave(self, sure: bool | None) -> None:
         if sure:

@@ -34,7 +34,7 @@ class NothingToContinue(Exception):
     """There is no session of this folder that can be opened; ``str()`` says what to do."""
 
     def __init__(self, cwd: str, unreadable: list[str]) -> None:
-        again = "Start a new one with felan, or go to the folder of the session that you mean."
+        again = "Start a new one with felan, or run felan -c in the folder of the session."
         super().__init__(" ".join([*unreadable, f"There is no session of {cwd} to continue. {again}"]))
 
 

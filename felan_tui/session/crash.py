@@ -26,4 +26,4 @@ def report(error: BaseException, folder: Path) -> str:
     except OSError as problem:
         reason = problem.strerror or str(problem)
         return f"felan ended by a fault of its own ({path} cannot be written: {reason}):\n{text}"
-    return f"felan ended by a fault of its own; the report is in {path}\n`felan -c` goes on."
+    return f"felan ended by a fault of its own; the report is in {path}\nfelan -c brings the session back."

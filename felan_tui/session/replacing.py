@@ -27,11 +27,12 @@ def ask_first(screen: "SessionScreen", view: SessionView, settings: Settings | N
         if sure:
             screen.run_worker(_replace(screen, settings))
 
-    reasons = view.what_a_clear_ends()
-    if not reasons:
+    if not view.what_a_clear_ends():
         go(True)
     elif not isinstance(screen.home.screen, ClearScreen):
-        screen.home.push_screen((ClearScreen if settings is None else AgentScreen)(reasons), go)
+        screen.home.push_screen(
+            (ClearScreen if settings is None else AgentScreen)(view.what_a_clear_ends), go
+        )
 
 
 async def _replace(screen: "SessionScreen", settings: Settings | None) -> None:

@@ -435,14 +435,14 @@ class SessionView:
         if asked := sum(one.state in OPEN_STATES for one in state.interactions.values()):
             reasons.append(f"{_count(asked, 'question')} would be withdrawn")
         if queued := len(state.queue.items):
-            reasons.append(f"{_count(queued, 'queued message')}: back into the composer")
+            reasons.append(f"{_count(queued, 'queued message')} would return to the composer")
         if running := self._running:
             reasons.append(f"{_count(running, 'process', 'processes')} would be stopped")
         return reasons
 
     def _unpublished(self) -> list[str]:
         draft = self.pointer.draft
-        return [] if draft is None else ["what you wrote into the task pointer is unpublished"]
+        return [] if draft is None else ["the draft of the task pointer is unpublished"]
 
     @property
     def _running(self) -> int:
@@ -461,7 +461,7 @@ class SessionView:
         open_ones = [one for one in state.interactions.values() if one.state == "waiting"]
         kept = sum(one.deferrable for one in open_ones)
         if kept:
-            reasons.append(f"{_count(kept, 'question')} still answerable for 30 minutes")
+            reasons.append(f"{_count(kept, 'question')} can still be answered for 30 minutes")
         if len(open_ones) > kept:
             reasons.append(f"{_count(len(open_ones) - kept, 'question')} would be cancelled")
         if running := self._running:

@@ -22,7 +22,7 @@ from felan_tui.preferences import AgentKind
 from felan_tui.text.cells import pad
 from felan_tui.text.fields import SafeInput
 from felan_tui.text.safe import safe_line
-from felan_tui.text.spans import span
+from felan_tui.text.spans import ago
 from felan_tui.text.widgets import Line, Piece
 
 
@@ -304,8 +304,7 @@ class StartScreen(Screen[None]):
 
     def offer_last(self, title: str, updated_at: int) -> None:
         """Offer to continue a session: its name, and when it last changed (milliseconds since the epoch)."""
-        age = f"{span((self._now() - updated_at) / 1000)} ago"
-        self.call_later(self.card.offer_last, LastSession(title, age))
+        self.call_later(self.card.offer_last, LastSession(title, ago((self._now() - updated_at) / 1000)))
 
 
 __all__ = ["LastSession", "Offer", "StartCard", "StartScreen"]

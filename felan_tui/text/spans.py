@@ -14,3 +14,12 @@ def span(seconds: float) -> str:
     if minutes:
         return f"{minutes} min {second:02} s"
     return f"{second} s"
+
+
+def ago(seconds: float) -> str:
+    """How long ago something was: `just now`, `3 min ago`, `2 h ago`, `4 d ago`. Negative is now."""
+    whole = max(0, int(seconds))
+    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if whole >= size:
+            return f"{whole // size} {unit} ago"
+    return "just now"

@@ -29,7 +29,7 @@ def test_the_launcher_gives_the_terminal_back_when_the_app_is_killed(tmp_path: P
         os.kill(felan.app, signal.SIGKILL)
         assert felan.ended(WAIT) == exits.SIGNALLED + signal.SIGKILL
         felan.assert_whole()
-        assert felan.said_at_last() == "felan was ended by SIGKILL. `felan -c` brings the session back."
+        assert felan.said_at_last() == "felan was ended by SIGKILL. felan -c brings the session back."
 
 
 FAULTS = {

@@ -72,7 +72,9 @@ async def test_a_message_that_is_too_long_stays_with_its_size(key: str) -> None:
         assert app.composer.text == text
         [(kind, _)] = app.heard()
         assert kind == "NotTaken"
-        assert app.problems == ["Not sent: 293 KB, and a message takes 256 KB. Save it as a file, or cut it."]
+        assert app.problems == [
+            "Not sent: the message has 293 KB, the limit is 256 KB. Shorten it, or save it as a file."
+        ]
 
 
 @pytest.mark.parametrize(

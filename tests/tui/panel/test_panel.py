@@ -197,7 +197,7 @@ async def test_an_interrupt_is_sent_once_and_only_to_what_runs() -> None:
         app.panel.set_processes([row("a", "sleep 100")])
         await pilot.press("i")
         assert told(app) == [("a", "int")]
-        assert line(app).startswith("INT to the whole group of sleep 100")
+        assert line(app).startswith("sending INT to the whole group of sleep 100")
         app.panel.stopped("a", "running")
         await pilot.pause()
         assert line(app) == "sleep 100: INT was sent, and it is still running"

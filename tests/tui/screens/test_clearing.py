@@ -124,7 +124,7 @@ async def test_nothing_that_runs_or_waits_ends_unasked(tmp_path: Path) -> None:
             "Clear now?",
             "a turn is running; it is cancelled",
             "1 question would be withdrawn",
-            "1 queued message: back into the composer",
+            "1 queued message would return to the composer",
             "1 process would be stopped",
             "closed and kept",
         )
@@ -163,7 +163,7 @@ async def test_all_that_would_end_and_what_to_press_is_seen_at_every_size(
             "unpublished",
             "it is cancelled",
             "would be withdrawn",
-            "back into the composer",
+            "return to the composer",
             "would be stopped",
             "[2] end them and clear",
             "closed and kept",

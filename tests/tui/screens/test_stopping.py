@@ -1,13 +1,15 @@
 """Cancel, clear and quit: nothing ends by accident, and what would be lost is asked about."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from felan_core.agents.backend import Turn, TurnOutcome
 from felan_tui.screens.quit import QuitScreen
 from felan_tui.session.start import Start
-from tests.core.host.rig import Stagehand
+from tests.core.host.rig import Puppet, Stagehand
 from tests.tui.screens.stage import asks, confirm, forever, stage, work
 
 
@@ -98,7 +100,7 @@ async def test_a_quit_that_would_end_something_says_what_and_stay_keeps_it(
         await on.sees(
             "Quit now?",
             "a turn is running",
-            "1 question still answerable",
+            "1 question can still be answered",
             "1 process would be stopped",
             "[1] stay",
             "[2] stop them and quit",
@@ -111,6 +113,28 @@ async def test_a_quit_that_would_end_something_says_what_and_stay_keeps_it(
         assert on.composer.area.has_focus and on.composer.is_empty
         await on.pilot.press("ctrl+d", "2")
         await on.until(lambda: on.app._exit)
+
+
+async def test_the_question_names_what_would_end_now_and_not_what_has_ended(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+
+    async def script(puppet: Puppet, turn: Turn) -> TurnOutcome:
+        await gate.wait()
+        return "completed"
+
+    async with stage(tmp_path, Stagehand(scripts=[script])) as on:
+        await on.attached()
+        await on.say("begin")
+        await on.runs()
+        process = await on.link.shell("exec sleep 60")
+        await on.until(lambda: on.link.state.processes)
+        await on.pilot.press("ctrl+d")
+        await on.sees("a turn is running", "1 process would be stopped")
+        await on.link.stop(process, "kill")
+        await on.sees_no("would be stopped")
+        await on.sees("a turn is running")
+        gate.set()
+        await on.sees("nothing runs or waits any more", "Quit now?")
 
 
 async def test_ctrl_q_belongs_to_the_terminal(tmp_path: Path) -> None:
