@@ -213,7 +213,7 @@ async def test_an_interrupt_is_sent_once_and_only_to_what_runs() -> None:
         (row("a", state="exited", code=0), "✓ exited with code 0 after 12 s"),
         (row("a", state="exited", code=3), "✗ exited with code 3 after 12 s"),
         (row("a", state="signalled", signal="SIGKILL"), "⊘ ended by SIGKILL after 12 s"),
-        (row("a", state="lost"), "⊘ lost: the host that ran it is gone; how it ended, or whether it did,"),
+        (row("a", state="lost"), "⊘ lost: its host ended first; whether it still runs is unknown"),
     ],
 )
 async def test_below_the_output_stands_how_the_process_ended(ended: object, said: str) -> None:

@@ -111,7 +111,7 @@ async def test_esc_leads_back_step_by_step_and_loses_nothing(tmp_path: Path) -> 
         await on.until(lambda: on.app.screen is on.session)
         await on.pilot.press("ctrl+d")
         await on.until(lambda: isinstance(on.app.screen, QuitScreen))
-        await on.sees("what you wrote into the task pointer")
+        await on.sees("the draft of the task pointer")
         await on.pilot.press("escape")
         await on.until(lambda: on.app.screen is on.session)
         await opened(on)
