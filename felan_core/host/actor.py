@@ -71,6 +71,7 @@ class SessionActor:
         self._jobs: asyncio.Queue[tuple[Job, asyncio.Future[Any]]] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
         self._ended = False
+        self._working = False
 
     @staticmethod
     def _state_of(loaded: LoadedSession) -> SessionState:
@@ -95,6 +96,11 @@ class SessionActor:
 
     # --- jobs ---
 
+    @property
+    def busy(self) -> bool:
+        """Whether a job runs or waits."""
+        return self._working or not self._jobs.empty()
+
     def start(self) -> None:
         """Begin to take jobs."""
         self._task = asyncio.create_task(self._work(), name=f"felan-session-{self.id}")
@@ -102,7 +108,10 @@ class SessionActor:
     async def stop(self) -> None:
         """Finish the jobs that wait, then take no more."""
         if self._task is not None:
-            await self._jobs.join()
+            # A worker that was cancelled finishes nothing any more.
+            joining = asyncio.ensure_future(self._jobs.join())
+            await asyncio.wait([joining, self._task], return_when=asyncio.FIRST_COMPLETED)
+            joining.cancel()
             self._ended = True
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -135,6 +144,7 @@ class SessionActor:
     async def _work(self) -> None:
         while True:
             job, done = await self._jobs.get()
+            self._working = True
             try:
                 result = await job()
             except asyncio.CancelledError:
@@ -155,6 +165,7 @@ class SessionActor:
                 if not done.done():
                     done.set_result(result)
             finally:
+                self._working = False
                 self._jobs.task_done()
 
     # --- changes ---

@@ -36,6 +36,11 @@ class Agent:
         self.backend = make()
         self.ready = False
 
+    @property
+    def starting(self) -> bool:
+        """Whether it is being started."""
+        return self._starting.locked() or (self._waking is not None and not self._waking.done())
+
     def operations(self) -> list[str]:
         """What the session can do with this agent."""
         return self._operations(self.backend)

@@ -6,13 +6,15 @@ They are no secrets: each is checked against the rows that it names.
 import base64
 import binascii
 import hashlib
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
 from felan_core.protocol.errors import ProtocolError, invalid
 
 T = TypeVar("T")
+DEFAULT_PAGE: Final = 64
+"""The rows of a page where the request names no limit."""
 
 
 class HistoryCursor(NamedTuple):

@@ -1,7 +1,6 @@
 """Host: connections, admission, sessions. Where it runs (in the app, in a daemon) is not its business."""
 
 import asyncio
-import base64
 import os
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -13,29 +12,27 @@ from felan_core import __version__
 from felan_core.host.admission import Admission, Handler
 from felan_core.host.connection import Connection, Link
 from felan_core.host.creating import create_session
-from felan_core.host.cursors import parse_row_cursor, row_cursor
+from felan_core.host.cursors import DEFAULT_PAGE, parse_row_cursor, row_cursor
 from felan_core.host.limits import HostLimits
-from felan_core.host.processes import process_row
+from felan_core.host.process_requests import list_processes, read_process, stop_process
+from felan_core.host.registry import Registry
 from felan_core.host.request_context import RequestContext
 from felan_core.host.sanitize import label
 from felan_core.host.services import Services
 from felan_core.host.session import LiveSession
-from felan_core.processes.errors import OffsetPastEnd, ProcessError, UnknownProcess
 from felan_core.processes.records import ProcessRecord
 from felan_core.protocol import INTERACTION_KINDS, LIMITS, PROTOCOL_VERSION, UNSET, ProtocolError, or_default
 from felan_core.protocol import operations as op
 from felan_core.protocol.base import Maybe
 from felan_core.protocol.connection import Offer
 from felan_core.protocol.control import require_target
-from felan_core.protocol.errors import invalid
 from felan_core.protocol.session import KnownLifecycle, SessionRow
+from felan_core.store.errors import StoreError
 from felan_core.store.rows import SessionRecord, UnreadableSession
 
 UI: Final = ("ui.status", "ui.progress", "ui.document", "ui.view", "ui.action")
 FEATURES: Final = ("sessions.create.instructions",)
 HEARTBEAT_MS: Final = 15_000
-DEFAULT_PAGE: Final = 64
-
 
 LOST_ADVICE: Final = (
     "Nothing more is stored and agents were stopped. Quit, put the folder back, and start felan again."
@@ -51,7 +48,7 @@ class Host:
 
     def __init__(self, services: Services, *, namespace: str, root: str) -> None:
         self._services = services
-        self._watch: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self._drain: asyncio.Task[None] | None = None
         self._namespace = namespace
         self._root = root
@@ -61,7 +58,7 @@ class Host:
         self._connections: set[Connection] = set()
         # Those whose client left while something that it had asked was under way.
         self._left: WeakSet[Connection] = WeakSet()
-        self._sessions: dict[str, asyncio.Task[LiveSession]] = {}
+        self.sessions: Final = Registry(services)
         self._admission = Admission(
             services.store,
             self._handlers(),
@@ -78,13 +75,29 @@ class Host:
         await self._services.processes.recover()
         for session in await self._services.store.open_sessions():
             try:
-                await self._live(session)
+                async with self.sessions.use(session):
+                    pass
             except Exception as error:
                 # One session that cannot be brought up must not keep the others from being there.
                 self._services.report(error, f"bringing up session {session}")
-        await self._services.store.purge_requests(self._services.clock())
+        await self._purge()
         self._lifecycle = "running"
-        self._watch = asyncio.create_task(self._watch_folder(), name="felan-host-watch")
+        self._tasks = [
+            asyncio.create_task(self._watch_folder(), name="felan-host-watch"),
+            asyncio.create_task(self._keep_purging(), name="felan-host-purge"),
+        ]
+
+    async def _purge(self) -> None:
+        """Remove the request records whose time is over (session protocol §8)."""
+        try:
+            await self._services.store.purge_requests(self._services.clock())
+        except StoreError as error:
+            self._services.report(error, "purging request records")
+
+    async def _keep_purging(self) -> None:
+        while True:
+            await asyncio.sleep(self._services.limits.purge_seconds)
+            await self._purge()
 
     async def _watch_folder(self) -> None:
         """Stop when the data folder is lost: what runs is ended, and every client gets to know why."""
@@ -121,9 +134,10 @@ class Host:
         """Drain and end: turns are interrupted, what can be deferred is, processes are stopped. Never
         raises.
         """
-        if self._watch is not None:
-            self._watch.cancel()
-            await asyncio.wait([self._watch])
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
         await self._end_sessions()
         self._lifecycle = "stopping"
         # At once: each that does not read takes its second.
@@ -137,44 +151,13 @@ class Host:
 
     async def _drained(self) -> None:
         self._lifecycle = "draining"
-        await asyncio.gather(*self._sessions.values(), return_exceptions=True)  # those just being brought up
-        lives = [task.result() for task in self._sessions.values() if task.done() and not task.exception()]
-        for outcome in await asyncio.gather(*(live.shut_down() for live in lives), return_exceptions=True):
-            if isinstance(outcome, BaseException):
-                self._services.report(outcome, "closing a session")
+        await self.sessions.close()
 
     def process_changed(self, record: ProcessRecord) -> None:
         """The process table saw a change; called from the loop."""
-        task = self._sessions.get(record.owner)
-        if task is not None and task.done() and not task.exception():
-            live = task.result()
+        live = self.sessions.get(record.owner)
+        if live is not None:
             live.actor.later(lambda: live.process_changed(record), "a process")
-
-    async def _live(self, session: str) -> LiveSession:
-        """The session, brought up at first use. Raises ``not_found``."""
-        task = self._sessions.get(session)
-        if task is None:
-            if self._lifecycle in ("draining", "stopping"):
-                raise ProtocolError("unavailable", "the host is ending", retryable=True)
-            task = self._sessions[session] = asyncio.create_task(self._bring_up(session))
-        try:
-            return await asyncio.shield(task)
-        except BaseException:
-            if task.done() and (task.cancelled() or task.exception() is not None):
-                self._sessions.pop(session, None)
-            raise
-
-    async def _bring_up(self, session: str) -> LiveSession:
-        loaded = await self._services.store.load_session(session, LIMITS.page_entries)
-        if loaded is None:
-            raise ProtocolError("not_found", "session: there is none with this id")
-        live = LiveSession(self._services, loaded)
-        try:
-            await live.open()
-        except BaseException:
-            await live.actor.stop()
-            raise
-        return live
 
     def _ended(self, connection: Connection) -> None:
         self._connections.discard(connection)
@@ -184,9 +167,10 @@ class Host:
             self._unsubscribe(connection, session)
 
     def _unsubscribe(self, connection: Connection, session: str) -> None:
-        task = self._sessions.get(session)
-        if task is not None and task.done() and not task.exception():
-            task.result().actor.unsubscribe(connection)
+        live = self.sessions.get(session)
+        if live is not None:
+            live.actor.unsubscribe(connection)
+            self.sessions.settle(session)
 
     # --- operations ---
 
@@ -195,7 +179,8 @@ class Host:
             method: Callable[[LiveSession, RequestContext, Any], Awaitable[msgspec.Struct]],
         ) -> Handler:
             async def handle(call: RequestContext) -> msgspec.Struct:
-                return await method(await self._live(call.session or ""), call, call.params)
+                async with self.sessions.use(call.session or "") as live:
+                    return await method(live, call, call.params)
 
             return handle
 
@@ -203,7 +188,7 @@ class Host:
             "host.status": self._status,
             "sessions.list": self._list,
             "sessions.create": self._create,
-            "attach": self._attach,
+            "attach": on_session(self._attach),
             "detach": on_session(lambda live, call, _: live.detach(call)),
             "close": on_session(lambda live, call, _: live.close(call)),
             "prompt": on_session(LiveSession.prompt),
@@ -215,9 +200,9 @@ class Host:
             "shell.execute": on_session(LiveSession.shell),
             "session.rename": on_session(LiveSession.rename),
             "session.history": on_session(LiveSession.history),
-            "processes.list": self._processes,
-            "processes.read": self._read_process,
-            "processes.stop": self._stop_process,
+            "processes.list": on_session(list_processes),
+            "processes.read": on_session(read_process),
+            "processes.stop": on_session(stop_process),
         }
 
     def _hello(self, principal: op.Principal) -> op.HelloResult:
@@ -250,7 +235,7 @@ class Host:
     async def _status(self, call: RequestContext) -> op.HostStatusResult:
         store = self._services.store
         counts = await store.counts()
-        lives = [task.result() for task in self._sessions.values() if task.done() and not task.exception()]
+        lives = self.sessions.loaded()
         return op.HostStatusResult(
             lifecycle=self._lifecycle,
             sessions=counts.sessions,
@@ -286,75 +271,14 @@ class Host:
     async def _create(self, call: RequestContext) -> op.SessionResult:
         return await create_session(self._services, call, call.params)
 
-    async def _attach(self, call: RequestContext) -> op.AttachResult:
-        params: op.AttachParams = call.params
+    async def _attach(
+        self, live: LiveSession, call: RequestContext, params: op.AttachParams
+    ) -> op.AttachResult:
         if isinstance(params.target, op.Target):
             host = self._hello(call.connection.principal).host
             here = op.Target(namespace=host.namespace, instance=host.instance, root=host.root)
             require_target(params.target, here, os.path.realpath)
-        live = await self._live(call.session or "")
-        result = await live.attach(call, call.params)
-        if call.connection.client.kind == "tui":
-            live.wake_agent()  # a person is there: the agent is ready when the first message is written
-        return result
-
-    # --- processes ---
-
-    async def _processes(self, call: RequestContext) -> op.ProcessesPage:
-        params: op.PageParams = call.params
-        live = await self._live(call.session or "")
-        rows = sorted(live.actor.state.processes.values(), key=lambda row: (row.started_at, row.id))
-        scope = f"processes {call.session}"
-        if params.cursor is not UNSET:
-            after = parse_row_cursor(str(params.cursor), scope)
-            rows = [row for row in rows if (row.started_at, row.id) > after]
-        limit = or_default(params.limit, DEFAULT_PAGE)
-        shown = [self._fresh(row.id) or row for row in rows[:limit]]
-        cursor: Maybe[str] = UNSET
-        if len(rows) > limit:
-            cursor = row_cursor((shown[-1].started_at, shown[-1].id), scope)
-        return op.ProcessesPage(items=shown, next_cursor=cursor)
-
-    def _fresh(self, process: str):
-        try:
-            return process_row(self._services.processes.get(process))
-        except UnknownProcess:
-            return None
-
-    async def _read_process(self, call: RequestContext) -> op.ProcessReadResult:
-        params: op.ProcessReadParams = call.params
-        (await self._live(call.session or "")).check_process(params.process)
-        try:
-            read = await self._services.processes.read(
-                params.process,
-                params.offset,
-                or_default(params.limit, LIMITS.process_read_bytes),
-                or_default(params.wait_ms, 0),
-            )
-        except OffsetPastEnd as error:
-            raise invalid(f"offset: {error}") from error
-        except ProcessError as error:
-            raise ProtocolError("not_found", f"process: {error}") from error
-        return op.ProcessReadResult(
-            data=base64.b64encode(read.data).decode(),
-            offset=read.offset,
-            next_offset=read.next_offset,
-            start=read.start,
-            end=read.end,
-            eof=read.eof,
-        )
-
-    async def _stop_process(self, call: RequestContext) -> op.ProcessStopResult:
-        params: op.ProcessStopParams = call.params
-        (await self._live(call.session or "")).check_process(params.process)
-        await call.reserve()
-        try:
-            record = await self._services.processes.stop(
-                params.process, or_default(params.signal, "term"), or_default(params.grace_ms, 2000)
-            )
-        except ProcessError as error:
-            raise ProtocolError("not_found", f"process: {error}") from error
-        return op.ProcessStopResult(state=record.state)
+        return await live.attach(call, params)
 
 
 def session_row(record: SessionRecord | UnreadableSession) -> SessionRow:

@@ -25,6 +25,8 @@ class HostLimits:
     shared_bytes: int = 32 * 1024
     """How much of a shared process's output the agent gets."""
     idle_seconds: float = 30.0
-    """A session that nobody uses for so long is unloaded."""
+    """A session without an agent that nobody uses for so long is unloaded."""
+    agent_idle_seconds: float = 1800.0
+    """A session whose agent runs and that nobody uses for so long is unloaded, and its agent ended."""
     purge_seconds: float = 3600.0
     """Between two purges of request records."""

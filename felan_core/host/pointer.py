@@ -178,8 +178,11 @@ class Pointer:
         return context(state, publisher, self._actor.id, brief=brief, handover=handover)
 
     def watch(self) -> None:
-        """Follow what others write into the state file, an agent's publisher above all."""
-        self._watching = asyncio.create_task(self._follow(), name="felan-pointer")
+        """Follow what others write into the state file, an agent's publisher above all, while anybody is
+        attached.
+        """
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.create_task(self._follow(), name="felan-pointer")
 
     async def unwatch(self) -> None:
         """Follow no more."""
@@ -190,10 +193,11 @@ class Pointer:
 
     async def _follow(self) -> None:
         watcher = Watcher(self._store, self._actor.id)
-        while True:
+        self._actor.later(self.refresh, "the task pointer")  # it may have changed while nobody was attached
+        while self._actor.has_subscribers:
             await asyncio.sleep(INTERVAL)
             # The stat in the loop: ten hand-overs a second to a thread cost a quarter of a percent of a core.
-            if not (self._actor.has_subscribers and watcher.moved()):
+            if not watcher.moved():
                 continue
             try:
                 changed = await asyncio.to_thread(watcher.poll)

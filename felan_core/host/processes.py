@@ -84,6 +84,11 @@ class SessionProcesses:
         self._on_end = on_end
         self._ends: dict[str, asyncio.Future[ProcessEnd]] = {}
 
+    @property
+    def pending(self) -> bool:
+        """Whether a process runs or has output that did not end."""
+        return bool(self._ends)
+
     async def start(
         self,
         command: str,

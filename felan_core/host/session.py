@@ -31,6 +31,7 @@ from felan_core.protocol.entries import ToolDetails, ToolEntry, ToolProcess
 from felan_core.protocol.errors import invalid
 from felan_core.protocol.events import PresentationUpdated, SessionClosed, SessionUpdated, ToolUpdated
 from felan_core.protocol.framing import encode_frame
+from felan_core.protocol.reducer import OPEN_STATES
 from felan_core.protocol.session import ProcessRow, SessionSnapshot
 from felan_core.store.errors import NoSuchEntry
 from felan_core.store.rows import LoadedSession
@@ -98,11 +99,10 @@ class LiveSession:
             await self._turns.resume_unfinished()
 
         await self.actor.do(job)
-        self._pointer.watch()
 
     async def shut_down(self) -> None:
-        """The host ends: the turn is interrupted, questions are deferred or cancelled, the agent is closed,
-        processes are stopped.
+        """The host ends, or unloads it: the turn is interrupted, questions are deferred or cancelled, and
+        agent and processes are ended.
         """
         self._stage.leave()
         await self._pointer.unwatch()
@@ -121,6 +121,30 @@ class LiveSession:
         """Start the agent before it is needed."""
         self._turns.agent.wake()
 
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed: it is on disk, and the next prompt opens it again."""
+        return self.actor.state.header.state == "closed"
+
+    @property
+    def has_agent(self) -> bool:
+        """Whether its agent runs."""
+        return self._turns.agent.ready
+
+    @property
+    def idle(self) -> bool:
+        """Whether all that it is is on disk: nobody is attached, nothing runs, waits or is queued."""
+        state = self.actor.state
+        return not (
+            self.actor.busy
+            or self.actor.has_subscribers
+            or self._turns.busy
+            or self._panel.pending
+            or self._shared
+            or self._running()
+            or any(one.state in OPEN_STATES for one in state.interactions.values())
+        )
+
     # --- attaching ---
 
     async def attach(self, call: RequestContext, params: op.AttachParams) -> op.AttachResult:
@@ -137,7 +161,11 @@ class LiveSession:
             return result
 
         async with call.connection.space(LIMITS.snapshot_bytes):
-            return await self.actor.do(job)
+            result = await self.actor.do(job)
+        self._pointer.watch()
+        if call.connection.client.kind == "tui":
+            self.wake_agent()  # a person is there: the agent is ready when the first message is written
+        return result
 
     def snapshot(self, history_limit: int) -> SessionSnapshot:
         """The session as of now, within ``snapshotBytes``. Inside a job."""

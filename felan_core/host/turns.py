@@ -95,6 +95,16 @@ class Turns:
         # loses them.
         self._images: dict[str, list[Image]] = {}
 
+    @property
+    def busy(self) -> bool:
+        """Whether there is a turn, a message that waits for one, or an agent that is being started."""
+        queue = self._actor.state.queue
+        waits = bool(queue.items) and (not queue.held or bool(self._images))
+        driven = self._driver is not None and not self._driver.done()
+        return (
+            self._actor.state.run is not None or driven or waits or bool(self._helpers) or self.agent.starting
+        )
+
     # --- what clients ask ---
 
     async def prompt(self, call: RequestContext, params: PromptParams) -> RunResult:

@@ -25,6 +25,7 @@ from felan_core.client.transport import MemoryTransport, Transport, memory_pair
 from felan_core.host.assembly import Assembly, open_assembly
 from felan_core.host.connection import Connection
 from felan_core.host.limits import HostLimits
+from felan_core.host.session import LiveSession
 from felan_core.protocol import operations as op
 from felan_core.protocol.base import JsonObject
 from felan_core.store.store import Store
@@ -178,6 +179,12 @@ class Rig:
         """A new session, attached."""
         created = await client.sessions_create(op.CreateParams(cwd=str(cwd)))
         return await client.attach(created.session)
+
+    def live(self, session: str) -> LiveSession:
+        """The session in the host, which has it loaded."""
+        live = self.host.sessions.get(session)
+        assert live is not None
+        return live
 
     async def close(self) -> None:
         for client in self._clients:

@@ -206,7 +206,7 @@ async def test_one_that_leaves_while_it_attaches_is_not_left_on_the_list(host: R
     client = await host.client()
     replica = await host.session(client, work)
     session = replica.state.session
-    live = await host.host._live(session)  # pyright: ignore[reportPrivateUsage] the leak is not on the wire
+    live = host.live(session)
     gate = asyncio.Event()
     waiting = live.actor.do(gate.wait)
     transport = host.raw()

@@ -161,7 +161,7 @@ async def test_an_agent_that_is_awake_before_the_first_prompt_has_started_up_onc
 ) -> None:
     client = await host.client()
     replica = await host.session(client, work)
-    live = await host.host._live(replica.state.session)  # pyright: ignore[reportPrivateUsage]
+    live = host.live(replica.state.session)
     live.wake_agent()
     await until(lambda: replica.state.header.agent.state == "ready")
     assert raised.events == [("SessionStart", "startup")]
@@ -254,7 +254,7 @@ async def test_a_pointer_that_cannot_be_read_keeps_no_session_from_starting(
     publish(host, session)
     good = state_file(host, session).read_bytes()
     state_file(host, session).write_bytes(b"{")
-    live = await host.host._live(session)  # pyright: ignore[reportPrivateUsage]
+    live = host.live(session)
     live.wake_agent()
     await until(lambda: replica.state.header.agent.state == "ready")
     with pytest.raises(ProtocolError, match="STATE_INVALID"):

@@ -185,7 +185,7 @@ async def test_an_effect_outside_the_database_that_a_crash_cut_off_is_indetermin
 async def test_a_refusal_that_nobody_waits_for_any_more_is_no_fault(host: Rig, work: Path) -> None:
     client = await host.client()
     replica = await host.session(client, work)
-    live = await host.host._live(replica.state.session)  # pyright: ignore[reportPrivateUsage] to cut a job off
+    live = host.live(replica.state.session)
 
     async def refuses() -> None:
         raise ProtocolError("busy", "not now")
