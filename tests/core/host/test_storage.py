@@ -378,7 +378,7 @@ async def test_the_large_half_of_a_session_is_written_when_it_changed(
     replica = await host.session(client, work)
     session = replica.state.session
     written: list[list[str]] = []
-    live = await host.host._live(session)  # pyright: ignore[reportPrivateUsage] the writes are not on the wire
+    live = host.live(session)
     store = live.actor.services.store
     write = store.write
 
