@@ -34,7 +34,7 @@ from felan_tui.text.widgets import toast
 if TYPE_CHECKING:
     from textual.driver import Driver
 
-    from felan_core.client.host_client import HostClient
+    from felan_core.client.session import ClientSession
     from felan_tui.preferences import AgentKind
     from felan_tui.session.controller import OpenHost
     from felan_tui.session.messages import AgentReady
@@ -117,7 +117,7 @@ class FelanApp(App[None], inherit_bindings=False):
         self._config = config
         self._launcher = launcher
         self._host: asyncio.Task[OpenHost] | None = None
-        self._client: HostClient | None = None
+        self._client: ClientSession | None = None
         self._refused_until = 0.0
         self._notices = Notices()
         self._session = SessionScreen(start, data=data, notices=self._notices)
@@ -202,14 +202,19 @@ class FelanApp(App[None], inherit_bindings=False):
         await asyncio.to_thread(load, PARTS)
         return await self._open_host()
 
-    async def _connected(self) -> "HostClient":
-        """The one connection to the host, made at first need. Ends the app when there is no host."""
+    async def _connected(self) -> "ClientSession":
+        """The one client of the host, connected at first need. Ends the app when there is no host."""
         if self._client is None:
             assert self._host is not None
             host = await asyncio.shield(self._host)
             from felan_tui.session.controller import connect
 
-            self._client = await connect(host, self._session.lost, self._session.resynced)
+            self._client = await connect(
+                host,
+                on_state=self._session.connection.changed,
+                on_resync=self._session.resynced,
+                on_session_lost=self._session.session_lost,
+            )
         return self._client
 
     async def _open_session(self, start: Start) -> None:
@@ -333,6 +338,11 @@ class FelanApp(App[None], inherit_bindings=False):
             toast(self, str(error), "warning")
 
     # --- end ---
+
+    async def on_unmount(self) -> None:
+        """The host may end now: nothing connects to it again."""
+        if self._client is not None:
+            await self._client.close()
 
     def on_leaving(self) -> None:
         self.leave()

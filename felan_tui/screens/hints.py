@@ -99,9 +99,4 @@ def _panes(now: Situation) -> list[KeyHint]:
     return hints
 
 
-def host_gone(reason: str) -> str:
-    """The notice of a lost connection. A reason that is a sentence holds its own advice."""
-    return reason if reason.endswith(".") else f"The host is gone: {reason}. Quit, then felan -c goes on."
-
-
-__all__ = ["Focus", "Situation", "host_gone", "key_hints"]
+__all__ = ["Focus", "Situation", "key_hints"]

@@ -21,9 +21,10 @@ from felan_tui.bars.hint_rule import HintRule, KeyHint
 from felan_tui.bars.notices import Notices
 from felan_tui.composer import Composer
 from felan_tui.screens import policy
-from felan_tui.screens.hints import Focus, Situation, host_gone, key_hints
+from felan_tui.screens.hints import Focus, Situation, key_hints
 from felan_tui.screens.panes import PaneActions
 from felan_tui.screens.welcome import Welcome
+from felan_tui.session.connection import ConnectionStatus
 from felan_tui.session.messages import AgentWanted, Leaving
 from felan_tui.session.requests import NOT_YET, SessionRequests
 from felan_tui.session.start import Start
@@ -59,7 +60,8 @@ class SessionScreen(PaneActions):
         self._start = start
         self._data = data
         self._notices = notices or Notices()
-        self._requests = SessionRequests(self, lambda: self._view)
+        self._requests = SessionRequests(self, lambda: self._view, lambda: self.connection.connected)
+        self.connection = ConnectionStatus(self, self._lose, lambda: self._requests.connected())
         self._lost = ""
         self._last_interrupt = NEVER
         self._last_left = NEVER
@@ -86,6 +88,7 @@ class SessionScreen(PaneActions):
 
         if not self.is_attached:
             return  # the app is ending
+        self.connection.session_shown()
         view = SessionView(self, link)
         await view.build()
         if self.is_attached:
@@ -96,7 +99,7 @@ class SessionScreen(PaneActions):
         self._view = view
         view.all()
         if self._lost:
-            view.lost(self._lost)
+            view.lost()
         prompt, self._start = self._start.prompt, replace(self._start, prompt=None)
         self._requests.send_waiting(prompt)
 
@@ -110,19 +113,21 @@ class SessionScreen(PaneActions):
         if (view := self._view) is not None:
             self._follow(lambda: view.take(change))
 
-    def resynced(self) -> None:
-        """The replica started again from a fresh snapshot."""
-        if (view := self._view) is not None:
+    def resynced(self, session: str) -> None:
+        """The replica of ``session`` started again from a fresh snapshot."""
+        if (view := self._view) is not None and view.link.id == session:
             self._follow(view.all)
 
-    def lost(self, reason: str) -> None:
-        """The host is gone."""
+    def session_lost(self, session: str, reason: str) -> None:
+        """The host has no snapshot of ``session`` for this client any more."""
+        if (view := self._view) is not None and view.link.id == session:
+            self.connection.session_lost(reason)
+            self._follow(view.lost)
+
+    def _lose(self, reason: str) -> None:
         self._lost = reason
-        if not self.is_attached:
-            return
-        self.say(host_gone(reason), "error")
         if (view := self._view) is not None:
-            self._follow(lambda: view.lost(reason))
+            self._follow(view.lost)
 
     def _follow(self, show: Callable[[], None]) -> None:
         """Show what the client's reader brought. A fault in that is the app's, and not the reader's."""
@@ -138,7 +143,7 @@ class SessionScreen(PaneActions):
         if self._view is not None:
             self._view.keep()
         composer = self.query_one(Composer)
-        for unsent in reversed(self._requests.unsent):
+        for unsent in reversed(self._requests.take_unsent()):
             composer.restore(unsent)
         composer.keep()
 

@@ -1,17 +1,19 @@
 """SessionController: opens the connection of one session, and sends the person's requests on it."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple, Protocol
 
 from felan_core import __version__
-from felan_core.client.host_client import ConnectionLost, HostClient
+from felan_core.client.host_client import ConnectionLost
+from felan_core.client.link import Link
+from felan_core.client.operations import Operations
 from felan_core.client.replica import Change, SessionReplica
+from felan_core.client.session import ClientSession
 from felan_core.client.transport import Transport
-from felan_core.protocol import UNSET, ProtocolError
+from felan_core.protocol import UNSET, ProtocolError, RequestIndeterminate
 from felan_core.protocol import operations as op
 from felan_core.protocol.entries import Entry, MessageEntry
-from felan_core.protocol.ids import new_uuid7
 from felan_core.protocol.interactions import Interaction
 from felan_core.protocol.operations.processes import StopSignal
 from felan_core.protocol.reducer import SessionState
@@ -56,11 +58,16 @@ def words(error: BaseException) -> str:
     return f"the host is gone: {error}"
 
 
+def is_unknown(error: BaseException) -> bool:
+    """Whether nobody knows if the request was done: it may be stored, and is not asked for again."""
+    return isinstance(error, RequestIndeterminate) or (isinstance(error, ConnectionLost) and error.sent)
+
+
 class SessionController:
     """One attached session. Its methods raise what ``Refusal`` names; nothing typed is lost by that."""
 
     def __init__(
-        self, client: HostClient, replica: SessionReplica, settings: Mapping[str, str] | None = None
+        self, client: Operations, replica: SessionReplica, settings: Mapping[str, str] | None = None
     ) -> None:
         self.client = client
         self.replica = replica
@@ -98,28 +105,15 @@ class SessionController:
         """Send ``text``. A turn that began meanwhile takes it as a follow-up."""
         if verb == "send":
             try:
-                await self._once(lambda identity: self.client.prompt(self.id, text, identity))
+                await self.client.prompt(self.id, text)
                 return
             except ProtocolError as error:
                 if error.code != "busy":
                     raise
         if verb == "steer":
-            await self._once(lambda identity: self.client.steer(self.id, text, identity))
+            await self.client.steer(self.id, text)
         else:
-            await self._once(lambda identity: self.client.follow_up(self.id, text, identity))
-
-    async def _once(self, ask: Callable[[str], Awaitable[object]]) -> None:
-        """Ask under one id, and again where the host cannot tell what became of it: its record decides.
-
-        A refusal then means that nothing was stored, and the text may come back to the composer.
-        """
-        identity = new_uuid7()
-        try:
-            await ask(identity)
-        except ProtocolError as error:
-            if error.code != "indeterminate":
-                raise
-            await ask(identity)
+            await self.client.follow_up(self.id, text)
 
     async def cancel(self) -> None:
         """End the turn that runs."""
@@ -209,17 +203,27 @@ class SessionController:
 
 
 async def connect(
-    host: OpenHost, on_lost: Callable[[str], None], on_resync: Callable[[], None]
-) -> HostClient:
-    """A client of ``host`` that has said hello."""
+    host: OpenHost,
+    *,
+    on_state: Callable[[Link], None],
+    on_resync: Callable[[str], None],
+    on_session_lost: Callable[[str, str], None],
+) -> ClientSession:
+    """A client of ``host`` that has said hello, and connects again when a connection ends."""
+
+    async def transport() -> Transport:
+        return host.connect()
+
     info = op.ClientInfo(kind="tui", name=NAME, version=__version__)
-    client = HostClient(host.connect(), info, on_lost=on_lost, on_resync=lambda _: on_resync())
-    await client.connect()
+    client = ClientSession(
+        transport, info, on_state=on_state, on_resync=on_resync, on_session_lost=on_session_lost
+    )
+    await client.open()
     return client
 
 
 async def begin_anew(
-    client: HostClient,
+    client: Operations,
     old: SessionController,
     on_change: Callable[[Change], None],
     settings: Mapping[str, str] | None = None,
@@ -240,7 +244,7 @@ async def begin_anew(
         raise
 
 
-async def folder_sessions(client: HostClient, cwd: str) -> list[SessionRow]:
+async def folder_sessions(client: Operations, cwd: str) -> list[SessionRow]:
     """This folder's sessions that are not closed, the one that changed last first; unreadable ones too."""
     params = op.SessionsListParams(limit=16, filter=op.SessionsFilter(cwd=cwd))
     page = await client.sessions_list(params)
@@ -254,7 +258,7 @@ def unreadable(row: SessionRow, problem: str) -> str:
 
 
 async def begin(
-    client: HostClient,
+    client: Operations,
     start: Start,
     on_change: Callable[[Change], None],
     skipped: Callable[[str], None] = lambda problem: None,

@@ -18,13 +18,23 @@ NOT_YET = "The session is not there yet; try again in a moment."
 
 
 class SessionRequests:
-    """``view`` returns the session that is shown, or None before there is one."""
+    """``view`` returns the session that is shown, or None before there is one; ``is_connected`` whether a
+    request is sent now.
+    """
 
-    def __init__(self, screen: "AppScreen", view: "Callable[[], SessionView | None]") -> None:
+    def __init__(
+        self,
+        screen: "AppScreen",
+        view: "Callable[[], SessionView | None]",
+        is_connected: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._screen = screen
         self._view = view
+        self._is_connected = is_connected
         self.unsent: list[Draft] = []
         """Drafts that were sent before there was a session, in order."""
+        self._waiting: list[Draft] = []
+        """Drafts in the outbox of a client that is not connected: no host has seen them."""
 
     @property
     def _composer(self) -> Composer:
@@ -36,18 +46,21 @@ class SessionRequests:
         problem: str,
         *,
         refused: "Callable[[str], object] | None" = None,
+        unknown: "Callable[[str], object] | None" = None,
     ) -> None:
-        """Ask something of the host. ``refused`` gets the reason when it is not done; without it the reason
-        is shown as a notice that begins with ``problem``.
+        """Ask something of the host. ``refused`` gets the reason when it is not done, and ``unknown`` when
+        nobody knows; without them the reason is shown as a notice that begins with ``problem``.
         """
 
         async def run() -> None:
-            from felan_tui.session.controller import Refusal, words
+            from felan_tui.session.controller import Refusal, is_unknown, words
 
             try:
                 await work
             except Refusal as error:
-                if refused is not None:
+                if unknown is not None and is_unknown(error):
+                    unknown(words(error))
+                elif refused is not None:
                     refused(words(error))
                 else:
                     self._screen.say(f"{problem}: {words(error)}", "error")
@@ -61,7 +74,9 @@ class SessionRequests:
     # --- what is written ---
 
     def send(self, text: str, draft: Draft, *, follow_up: bool = False) -> None:
-        """Send what was written. ``draft`` comes back into the composer when it is refused."""
+        """Send what was written. ``draft`` comes back into the composer when it is refused, and stays in the
+        history alone where nobody knows whether it was stored.
+        """
         view, composer = self._view(), self._composer
         if view is None:
             self.unsent.append(draft)
@@ -70,11 +85,30 @@ class SessionRequests:
         verb = link.verb if not follow_up or link.verb == "send" else "follow_up"
 
         def refused(words: str) -> None:
+            if draft in self._waiting:
+                self._waiting.remove(draft)
             self._screen.say(f"Not sent: {words}", "error")
             composer.restore(draft)
 
+        def unknown(words: str) -> None:
+            text = f"It is unknown whether the message was sent ({words}). ↑ brings its text back."
+            self._screen.say(text, "error")
+
+        if not self._is_connected():
+            self._waiting.append(draft)
+            self._screen.say("Sent when the host answers again", "warning")
         view.transcript.action_follow()
-        self.ask(link.send(text, verb), "Not sent", refused=refused)
+        self.ask(link.send(text, verb), "Not sent", refused=refused, unknown=unknown)
+
+    def connected(self) -> None:
+        """The client is connected: its outbox is sent."""
+        self._waiting.clear()
+
+    def take_unsent(self) -> list[Draft]:
+        """What no host has seen, in order; it is nobody's any more."""
+        unsent = [*self._waiting, *self.unsent]
+        self._waiting, self.unsent = [], []
+        return unsent
 
     def send_waiting(self, first: str | None = None) -> None:
         """Send what was written before there was a session, after ``first``."""
@@ -96,10 +130,13 @@ class SessionRequests:
             self._screen.say(f"Not started: {words}", "error")
             composer.restore(event.draft)
 
+        def unknown(words: str) -> None:
+            self._screen.say(f"It is unknown whether the command was started ({words}).", "error")
+
         async def run() -> None:
             await view.show_panel(select=await view.link.shell(event.command))
 
-        self.ask(run(), "Not started", refused=refused)
+        self.ask(run(), "Not started", refused=refused, unknown=unknown)
 
     # --- the turn and its queue ---
 

@@ -173,8 +173,8 @@ class SessionView:
         elif self.link.settings:
             self._screen.say("The agent did not start. /agent chooses another.", "warning")
 
-    def lost(self, reason: str) -> None:
-        """The host is gone: what is shown stays, and nothing that needs the host is promised."""
+    def lost(self) -> None:
+        """The host or the session is gone: what is shown stays, and nothing that needs it is promised."""
         self._lost = True
         self._touch(_ALL)
 
@@ -282,7 +282,6 @@ class SessionView:
         running = self._running
         waiting = sum(one.state in OPEN_STATES for one in state.interactions.values())
         bar.show_counts(processes=running, waiting=waiting)
-        bar.show_connection("host is gone" if self._lost else "", "error")
 
     def _ring(self) -> None:
         """A new question rings where the person looks elsewhere."""

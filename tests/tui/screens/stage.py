@@ -14,7 +14,9 @@ from textual.screen import Screen
 
 from felan_core.agents.backend import Turn, TurnOutcome, Withdrawn
 from felan_core.client.transport import MemoryTransport, memory_pair
+from felan_core.host.connection import Connection
 from felan_core.host.host import Host
+from felan_core.protocol import ProtocolError
 from felan_core.protocol import operations as op
 from felan_core.protocol.interactions import (
     ApprovalOption,
@@ -38,16 +40,31 @@ def now_ms() -> int:
 
 @dataclass
 class Door:
-    """A host that can be opened late, and whose connection a test cuts."""
+    """A host that can be opened late, and whose connection a test cuts; ``closed``: nobody is let in."""
 
     host: Host
     ends: list[MemoryTransport] = field(default_factory=list)
+    connections: list[Connection] = field(default_factory=list)
+    closed: bool = False
 
     def connect(self) -> MemoryTransport:
+        if self.closed:
+            raise ConnectionRefusedError("nobody answers")
         ours, theirs = memory_pair()
-        self.host.serve(ours, op.Principal(id="uid:1", kind="local"))
+        self.connections.append(self.host.serve(ours, op.Principal(id="uid:1", kind="local")))
         self.ends.append(ours)
         return theirs
+
+    async def cut(self) -> None:
+        """End the connections that there are, without a word."""
+        for end in self.ends:
+            await end.close()
+
+    def lose(self, reason: str = "the disk is gone") -> None:
+        """The host serves nobody any more, and says why."""
+        for connection in self.connections:
+            if not connection.ended:
+                connection.fail(ProtocolError("ownership_lost", reason))
 
 
 class Stage:

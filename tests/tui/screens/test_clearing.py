@@ -263,8 +263,7 @@ async def test_a_host_that_is_gone_leaves_what_is_shown(tmp_path: Path) -> None:
         await on.attached()
         await on.say("one")
         await on.sees("Here.")
-        for end in on.door.ends:
-            await end.close()
+        on.door.lose()
         await on.sees("host is gone")
         await on.say("/clear")
         await on.sees("Not cleared: the host is gone", "Here.")
@@ -279,8 +278,7 @@ async def test_a_host_that_goes_while_the_new_session_comes_is_said_to_be_gone(
         create = client.sessions_create
 
         async def cut(*args: Any) -> Any:
-            for end in on.door.ends:
-                await end.close()
+            on.door.lose()
             return await create(*args)
 
         monkeypatch.setattr(client, "sessions_create", cut)

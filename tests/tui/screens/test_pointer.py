@@ -305,7 +305,7 @@ async def test_a_host_that_is_gone_is_said_and_the_draft_stays(tmp_path: Path) -
         await on.attached()
         await opened(on)
         await edits(on, "mine")
-        await on.door.ends[0].close()
+        on.door.lose()
         await on.pilot.press("f9")
         words = screen(on).query_one("#told")  # a notice about the host lies over it
         await on.until(lambda: "Not published: the host is gone" in str(words.render()))

@@ -139,7 +139,7 @@ async def test_a_host_that_is_lost_is_said_and_takes_no_draft_along(tmp_path: Pa
         await on.say("hello")
         await on.sees("An answer.")
         await on.write("my draft")
-        await on.door.ends[0].close()
+        on.door.lose()
         await on.sees("host is gone", "my draft", "An answer.")
         await on.pilot.press("enter")
         await on.sees("Not sent")
