@@ -284,7 +284,7 @@ async def test_a_host_that_goes_while_the_new_session_comes_is_said_to_be_gone(
         monkeypatch.setattr(client, "sessions_create", cut)
         await on.say("/clear")
         await on.until(lambda: on.link is not None)
-        await on.sees("The host is gone", "1 more in /notices")
+        await on.sees("Not cleared: the host is gone", "1 more in /notices")
         await on.say("/notices")
         await on.sees("Notices", "Not cleared: the host is gone", "The host is gone: ")
         await on.pilot.press("escape")
