@@ -102,5 +102,5 @@ async def test_a_session_whose_snapshot_is_refused_for_good_says_so(tmp_path: Pa
         await on.sees("This session cannot be shown any more: the session was deleted", "session is gone")
         on.door.host._admission._handlers["attach"] = on.door.host._attach  # pyright: ignore[reportPrivateUsage]
         await on.say("/clear")
-        await on.sees("A new session")
+        await on.sees("CLEARED r1")
         await on.sees_no("session is gone")

@@ -151,7 +151,7 @@ async def test_a_fresh_snapshot_shows_all_anew_and_keeps_the_readers_place(tmp_p
         calls: list[int] = []
         honest = on.session._view.all
         on.session._view.all = lambda: (calls.append(1), honest())
-        on.link.client._resync(on.link.id)
+        on.link.client._client._resync(on.link.id)
         await on.until(lambda: calls)
         await on.pilot.pause(0.1)
         assert read(on) == before
