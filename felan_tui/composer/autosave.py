@@ -67,6 +67,15 @@ class Autosave:
                 await asyncio.wait_for(self._stopped.wait(), self._pause)
             await self.flush()
 
+    async def move(self, file: DraftFile) -> None:
+        """Save to `file` from now on. The old file is emptied when the draft is in the new one."""
+        async with self._writing:
+            old, self._file, self._saved = self._file, file, None
+        await self.flush()
+        if self._saved is not None:
+            with contextlib.suppress(OSError):
+                await asyncio.to_thread(old.save, Draft())
+
     def stop(self) -> None:
         """Ends `run`, without the pause."""
         self._stopped.set()

@@ -16,7 +16,7 @@ from felan_tui.composer.area import ComposerArea, When, event_time
 from felan_tui.composer.autosave import Autosave, DraftFile
 from felan_tui.composer.commands import Completion
 from felan_tui.composer.draft import Draft
-from felan_tui.composer.files import Slot, claim_slot, project_key
+from felan_tui.composer.files import Slot, claim_slot, draft_key, left_drafts, project_key
 from felan_tui.composer.history import History, HistoryFile
 from felan_tui.composer.lists import CommandLines, SearchLines
 from felan_tui.composer.search import HistorySearch
@@ -30,7 +30,8 @@ PLACEHOLDER = "type a message · / commands · ! shell"
 
 
 class Composer(Vertical):
-    """Where a person writes. `cwd` and `data` say whose history and draft; without `data` none is kept.
+    """Where a person writes. The history is the folder's (`cwd`); the draft belongs to the session that
+    `belong_to` names. Without `data` nothing is kept.
 
     `when` tells the time of an event (`felan_tui.composer.pastes` says what for).
     """
@@ -83,6 +84,13 @@ class Composer(Vertical):
             super().__init__()
             self.problem = problem
 
+    class LeftDrafts(Message):
+        """Earlier sessions of this folder have drafts; they are in the history now."""
+
+        def __init__(self, count: int) -> None:
+            super().__init__()
+            self.count = count
+
     class KeepFailed(Message):
         """History or draft cannot be kept on disk (told once); the composer works on."""
 
@@ -111,6 +119,8 @@ class Composer(Vertical):
         self._appending = asyncio.Lock()
         self._sent: tuple[str, Draft] = ("", Draft())
         self._loaded = asyncio.Event()
+        self._moving = asyncio.Lock()
+        self._session: str | None = None
         self._complained = False
 
     def compose(self) -> ComposeResult:
@@ -196,6 +206,10 @@ class Composer(Vertical):
     async def loaded(self) -> None:
         """Returns when history and draft of earlier runs are here."""
         await self._loaded.wait()
+
+    def belong_to(self, session: str) -> None:
+        """The draft is of `session` from now on: what is written goes there, after what is kept there."""
+        self._spawn(self._move_to(session))
 
     # --- what the app says ---
 
@@ -387,7 +401,8 @@ class Composer(Vertical):
         """What earlier runs kept. Who types meanwhile loses nothing: the old draft comes first."""
         key = await asyncio.to_thread(project_key, self._cwd)
         self._history_file = HistoryFile(data / "history" / key)
-        self._slot = await asyncio.to_thread(claim_slot, data / "drafts", key)
+        # What was written before there was a session; an earlier version kept every draft so.
+        self._slot = await asyncio.to_thread(claim_slot, data / "drafts", draft_key(self._cwd, None))
         draft_file = DraftFile(self._slot.path)
         with self._complaining():
             self.history.load(await asyncio.to_thread(self._history_file.load))
@@ -399,6 +414,36 @@ class Composer(Vertical):
             self.area.put_before(kept)
         self._autosave.changed(self.area.draft)
         self._spawn(self._autosave.run())
+
+    async def _move_to(self, session: str) -> None:
+        await self._loaded.wait()
+        async with self._moving:
+            data, autosave = self._data, self._autosave
+            if data is None or autosave is None or session == self._session:
+                return
+            first, self._session = self._session is None, session
+            folder = data / "drafts"
+            slot = await asyncio.to_thread(claim_slot, folder, draft_key(self._cwd, session))
+            kept = Draft()
+            with self._complaining():
+                kept = await asyncio.to_thread(DraftFile(slot.path).load)
+            if kept:
+                self.area.put_before(kept)
+            autosave.changed(self.area.draft)
+            await autosave.move(DraftFile(slot.path))
+            old, self._slot = self._slot, slot
+            if old is not None:
+                await asyncio.to_thread(old.release)
+            if first:
+                await self._recall_left(folder, slot.path)
+
+    async def _recall_left(self, folder: Path, own: Path) -> None:
+        """A session that is not open has its draft in its file; the history has it, too."""
+        with self._complaining():
+            paths = await asyncio.to_thread(left_drafts, folder, self._cwd, own)
+            drafts = [await asyncio.to_thread(DraftFile(path).load) for path in paths]
+            if count := sum(self.history.add(draft) for draft in drafts):
+                self.post_message(self.LeftDrafts(count))
 
     def _remember(self, draft: Draft) -> None:
         if self.history.add(draft) and self._data is not None:

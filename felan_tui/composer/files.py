@@ -1,8 +1,9 @@
-"""Where the composer keeps what was typed: which file is a folder's, and which draft is this terminal's."""
+"""Where the composer keeps what was typed: the history of a folder, and the draft of a session."""
 
 import fcntl
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from felan_core.files import private
@@ -25,18 +26,51 @@ def write_whole(path: Path, data: bytes) -> None:
     private.write_whole(path, data)
 
 
+def draft_key(cwd: str, session: str | None) -> str:
+    """The name of the draft of a session in a folder; without one that of what no session has yet."""
+    folder = project_key(cwd)
+    return folder if session is None else f"{folder}.{project_key(session)}"
+
+
 class Slot:
-    """The draft file of one terminal: no other has it until `release`, or until this process dies."""
+    """A draft file that no other terminal has until `release`, or until this process dies."""
 
     def __init__(self, path: Path, lock: int | None) -> None:
         self.path = path
         self._lock = lock
 
     def release(self) -> None:
-        """Give it free. Twice is no error."""
+        """Unlock it; without a draft nothing of it stays in the folder. Twice is no error."""
         lock, self._lock = self._lock, None
         if lock is not None:
+            if not self.path.exists():
+                with suppress(OSError):
+                    self.path.with_suffix(".lock").unlink()
             os.close(lock)
+
+
+def left_drafts(folder: Path, cwd: str, own: Path) -> list[Path]:
+    """The drafts of this folder's other sessions that no terminal has open, the oldest first. Blocks."""
+    found: list[tuple[float, Path]] = []
+    for path in folder.glob(f"{project_key(cwd)}.*.json"):
+        with suppress(OSError):
+            if path != own and not _locked(path.with_suffix(".lock")):
+                found.append((path.stat().st_mtime, path))
+    return [path for _, path in sorted(found)]
+
+
+def _locked(path: Path) -> bool:
+    try:
+        lock = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
 
 
 def claim_slot(folder: Path, key: str) -> Slot:
@@ -53,6 +87,8 @@ def claim_slot(folder: Path, key: str) -> Slot:
             lock = private.open_private(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if not os.fstat(lock).st_nlink:
+                    raise BlockingIOError  # its terminal has just removed it
             except BlockingIOError:
                 os.close(lock)
                 continue

@@ -89,6 +89,7 @@ class SessionScreen(PaneActions):
         if not self.is_attached:
             return  # the app is ending
         self.connection.session_shown()
+        self.query_one(Composer).belong_to(link.id)
         view = SessionView(self, link)
         await view.build()
         if self.is_attached:
@@ -263,6 +264,11 @@ class SessionScreen(PaneActions):
     @on(Composer.KeepFailed)
     def _on_keep_failed(self, event: Composer.NotTaken | Composer.KeepFailed) -> None:
         self.say(event.problem, "warning")
+
+    @on(Composer.LeftDrafts)
+    def _on_left_drafts(self, event: Composer.LeftDrafts) -> None:
+        drafts = "An unsent draft" if event.count == 1 else f"{event.count} unsent drafts"
+        self.say(f"{drafts} of earlier sessions: ↑")
 
     @on(Composer.EmptyEnter)
     def _on_empty_enter(self) -> None:

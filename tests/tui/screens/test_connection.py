@@ -97,10 +97,11 @@ async def test_a_session_whose_snapshot_is_refused_for_good_says_so(tmp_path: Pa
         async def refuses(call: Any) -> Any:
             raise ProtocolError("not_found", "the session was deleted")
 
-        on.door.host._admission._handlers["attach"] = refuses  # pyright: ignore[reportPrivateUsage]
+        handlers = on.door.host._admission._handlers  # pyright: ignore[reportPrivateUsage]
+        attach, handlers["attach"] = handlers["attach"], refuses
         await on.door.cut()
         await on.sees("This session cannot be shown any more: the session was deleted", "session is gone")
-        on.door.host._admission._handlers["attach"] = on.door.host._attach  # pyright: ignore[reportPrivateUsage]
+        handlers["attach"] = attach
         await on.say("/clear")
         await on.sees("CLEARED r1")
         await on.sees_no("session is gone")
