@@ -115,6 +115,7 @@ async def open_assembly(
             lost=lambda: store.lost() or lost(),
             limits=limits or HostLimits(),
         )
+        stack.callback(services.pointer_threads.shutdown, wait=False, cancel_futures=True)
         host = Host(services, namespace=namespace, root=str(folder))
         hosts.append(host)
         stack.push_async_callback(host.close)

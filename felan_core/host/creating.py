@@ -1,7 +1,5 @@
 """A new session: from what a client asks, and for a clear from the session whose place it takes."""
 
-import asyncio
-
 from felan_core.credentials import refusal
 from felan_core.host.pointer import RECOVERY
 from felan_core.host.processes import checked_folder
@@ -64,7 +62,7 @@ async def create_session(services: Services, call: RequestContext, params: Creat
     if cleared is not None:
         await call.reserve()
         try:
-            await asyncio.to_thread(session_started, services.pointers, session, CLEAR_SOURCE)
+            await services.on_pointers(session_started, services.pointers, session, CLEAR_SOURCE)
         except PointerError as error:
             why = f"the new session's task pointer cannot be written: {RECOVERY}:{error.code}"
             raise ProtocolError("storage_failure", why) from error

@@ -114,13 +114,14 @@ class Pointer:
     def __init__(self, actor: SessionActor) -> None:
         self._actor = actor
         self._store = actor.services.pointers
+        self._blocking = actor.services.on_pointers
         self._watching: asyncio.Task[None] | None = None
         self._untold = ""
 
     async def look(self) -> ViewElement:
         """The element as the state file stands; an unreadable one shows its code."""
         try:
-            return pointer_element(await asyncio.to_thread(self._store.read, self._actor.id))
+            return pointer_element(await self._blocking(self._store.read, self._actor.id))
         except PointerError as error:
             return pointer_element(None, error.code)
 
@@ -129,7 +130,7 @@ class Pointer:
 
         Also what the agent alone is told: the pointer, and how it publishes the next one.
         """
-        state = await asyncio.to_thread(self._submitted)
+        state = await self._blocking(self._submitted)
         return pointer_element(state), self._told(state, brief=True)
 
     def _submitted(self) -> State:
@@ -145,13 +146,13 @@ class Pointer:
         """
         try:
             if source == "clear":
-                state = await asyncio.to_thread(read, self._store, self._actor.id)
+                state = await self._blocking(read, self._store, self._actor.id)
             else:
-                state = await asyncio.to_thread(session_started, self._store, self._actor.id, source)
+                state = await self._blocking(session_started, self._store, self._actor.id, source)
         except PointerError as error:
             self._untold = f"UNKNOWN_RECOVERY:{error.code}"
         else:
-            other = await asyncio.to_thread(self._handover) if state is None else ""
+            other = await self._blocking(self._handover) if state is None else ""
             self._untold = self._told(state, handover=other)
 
     def _handover(self) -> str:
@@ -169,7 +170,7 @@ class Pointer:
 
     async def compacted(self) -> str:
         """SessionStart of ``compact``: what the agent is told now. Raises ``PointerError``."""
-        return self._told(await asyncio.to_thread(session_started, self._store, self._actor.id, "compact"))
+        return self._told(await self._blocking(session_started, self._store, self._actor.id, "compact"))
 
     def _told(self, state: State | None, *, brief: bool = False, handover: str = "") -> str:
         publisher = self._actor.services.publisher
@@ -200,7 +201,7 @@ class Pointer:
             if not watcher.moved():
                 continue
             try:
-                changed = await asyncio.to_thread(watcher.poll)
+                changed = await self._blocking(watcher.poll)
             except PointerError:
                 continue
             if changed:
@@ -225,8 +226,8 @@ class Pointer:
             task = state.task_id if state is not None and state.task_id else new_task_id
             return self._store.publish(self._actor.id, generation, revision, task, "CLEAN", text)
 
-        return pointer_element(await asyncio.to_thread(write))
+        return pointer_element(await self._blocking(write))
 
     async def clear(self) -> ViewElement:
         """Write CLEARED. Raises ``PointerError``."""
-        return pointer_element(await asyncio.to_thread(self._store.clear, self._actor.id))
+        return pointer_element(await self._blocking(self._store.clear, self._actor.id))

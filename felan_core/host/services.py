@@ -2,9 +2,12 @@
 reported.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Final
+from functools import partial
+from typing import Final, ParamSpec, TypeVar
 
 from felan_core.agents.backend import BackendFactory
 from felan_core.agents.settings import AGENT_SETTINGS
@@ -17,6 +20,8 @@ from felan_core.protocol.errors import invalid
 from felan_core.protocol.problems import nearest, one_of
 from felan_core.store.store import Store
 
+P = ParamSpec("P")
+R = TypeVar("R")
 AGENT_SETTING: Final = "agent.backend"
 CLEARS_SETTING: Final = "felan.clears"
 """The session that a new one takes the place of: ``/clear``."""
@@ -49,6 +54,17 @@ class Services:
     lost: Callable[[], str] = lambda: ""
     settings: Mapping[str, SettingType] = field(default_factory=lambda: SETTINGS)
     limits: HostLimits = field(default_factory=HostLimits)
+    pointer_threads: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(32, "felan-pointer")
+    )
+
+    async def on_pointers(self, call: Callable[P, R], *args: P.args, **named: P.kwargs) -> R:
+        """Run what may wait for the lock of a task pointer, on threads that nothing else needs.
+
+        A session waits in one thread at a time, for ``LOCK_WAIT`` seconds at most.
+        """
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.pointer_threads, partial(call, *args, **named))
 
     def agent_kind(self, settings: JsonObject) -> str:
         """The backend that ``settings`` name. Raises ``invalid_request`` for one that is not there."""

@@ -312,7 +312,7 @@ class LiveSession:
                     element = await self._pointer.publish(values["text"], expected, new_task_id=str(uuid4()))
             except PointerError as error:
                 # What stands now, with the code: the person sees both and decides again.
-                element = pointer_element(await asyncio.to_thread(self._read_pointer), error.code)
+                element = pointer_element(await self._services.on_pointers(self._read_pointer), error.code)
             # Told in any case, also when it is as it was: the element's next revision is the answer.
             await self.actor.commit(PresentationUpdated(element=element))
 
