@@ -93,6 +93,7 @@ class LiveSession:
 
         async def job() -> None:
             await self._panel.restore()
+            await self._end_cards()
             await self._turns.recover()
             await self.actor.commit(*show(self.actor, await self._pointer.look()))
             self._broker.watch_all()
@@ -379,6 +380,12 @@ class LiveSession:
             if isinstance(entry, ToolEntry) and entry.state == "running" and self._is_card(entry, process):
                 return entry
         return None
+
+    async def _end_cards(self) -> None:
+        """The cards of commands whose end an earlier host stored, and no more. Inside a job."""
+        for row in list(self.actor.state.processes.values()):
+            if row.state in ("exited", "signalled") and (card := self._card_of(row.id)) is not None:
+                await self.actor.commit(ToolUpdated(tool=ended_card(card, row)))
 
     def _process_ended(self, row: ProcessRow) -> None:
         async def job() -> None:
