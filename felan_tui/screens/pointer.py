@@ -39,15 +39,15 @@ _ONLY: dict[str, tuple[Mode, ...]] = {
 }
 
 
-class ClearScreen(ModalScreen[bool]):
+class ClearPointerScreen(ModalScreen[bool]):
     """Dismissed with True to clear the pointer."""
 
     DEFAULT_CSS = """
-    ClearScreen { align: center middle; }
-    ClearScreen > Vertical {
+    ClearPointerScreen { align: center middle; }
+    ClearPointerScreen > Vertical {
         width: 60; max-width: 95%; height: auto; padding: 1 2; background: $surface; border: round $warning;
     }
-    ClearScreen Line { width: 1fr; }
+    ClearPointerScreen Line { width: 1fr; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("1,escape,n", "keep", "Keep it"),
@@ -413,7 +413,7 @@ class PointerScreen(ModalScreen[None]):
             else:
                 self._say((said, "$text-error"))
 
-        self.home.push_screen(ClearScreen(latest.name), sure)
+        self.home.push_screen(ClearPointerScreen(latest.name), sure)
 
     def _say(self, said: Piece) -> None:
         self._said = said
