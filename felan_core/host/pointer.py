@@ -125,13 +125,21 @@ class Pointer:
         except PointerError as error:
             return pointer_element(None, error.code)
 
-    async def prompted(self) -> tuple[ViewElement, str]:
-        """UserPromptSubmit: a task becomes DIRTY, no task gets its fence. Raises ``PointerError``.
+    async def check(self) -> None:
+        """Raises ``PointerError`` where the state cannot be read; changes nothing."""
+        await self._blocking(self._store.read, self._actor.id)
 
-        Also what the agent alone is told: the pointer, and how it publishes the next one.
+    async def submit(self) -> tuple[str, str]:
+        """UserPromptSubmit of a prompt that is on disk: a task becomes DIRTY, no task gets its fence.
+
+        The context for the agent: that of its start, once, and that of the prompt. Outside jobs: the lock of
+        the state file may wait. Raises ``PointerError``; then the agent must not get the prompt.
         """
         state = await self._blocking(self._submitted)
-        return pointer_element(state), self._told(state, brief=True)
+        element = pointer_element(state)
+        await self._actor.do(lambda: self._actor.commit(*show(self._actor, element)))
+        started, self._untold = self._untold, ""
+        return started, self._told(state, brief=True)
 
     def _submitted(self) -> State:
         state = prompt_submitted(self._store, self._actor.id)
@@ -139,7 +147,7 @@ class Pointer:
         return state
 
     async def started(self, source: StartSource) -> None:
-        """SessionStart. What the agent is told by it stands before its next prompt (``take_started``).
+        """SessionStart. What the agent is told by it stands before its next prompt (``submit``).
 
         A pointer that cannot be read keeps no session from starting. ``clear`` wrote its state when the
         session was made (``creating``); here its agent is told of it.
@@ -158,11 +166,6 @@ class Pointer:
     def _handover(self) -> str:
         felan = shell_line([*felan_command(), "pointer"])
         return handover(self._store, self._actor.id, self._actor.cwd, felan)
-
-    def take_started(self) -> str:
-        """What a start of the agent left to be told, once."""
-        told, self._untold = self._untold, ""
-        return told
 
     def compacting(self, trigger: CompactTrigger) -> None:
         """PreCompact: it changes nothing, since prompt and publish made the pointer durable."""

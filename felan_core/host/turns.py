@@ -52,8 +52,6 @@ CUT_OFF: Final = (
     "Felan ended while it ran. What the agent had not finished is not done; say how to go on.",
 )
 TakeTurn = Callable[[Backend], Awaitable[TurnOutcome]]
-
-
 OpenTools = Literal["turn", "agent", "all"]
 
 
@@ -88,6 +86,8 @@ class Turns:
         self._taking: asyncio.Task[TurnOutcome] | None = None
         self._driver: asyncio.Task[None] | None = None
         self._cancelling = False
+        self._agent_works = False
+        """Whether the agent has the turn that runs: only then can it be steered or cancel it."""
         self._leaving = False
         self._ending = False
         self._helpers: set[asyncio.Task[None]] = set()
@@ -127,7 +127,7 @@ class Turns:
             raise invalid("images: this session's agent takes none")
         run = self._actor.state.run
         over = self._taking is None or self._taking.done()
-        if run is None or over or not self.agent.ready:
+        if run is None or over or not (self._agent_works and self.agent.ready):
             return await self._enqueue(call, params, "steer")
         await self._streams.complete("completed")
         result = QueuedResult(status="handled")
@@ -257,24 +257,30 @@ class Turns:
         await self._streams.complete("completed")
         await self.agent.announce()
         try:
-            pointer, told = await self._pointer.prompted()
+            await self._pointer.check()
         except PointerError as error:
             if settle is None:
                 await actor.commit(*self._queue_events(Queue(items=actor.state.queue.items, held=True)))
             raise ProtocolError(
-                "storage_failure", f"the task pointer cannot be written: {error.code}"
+                "storage_failure", f"the task pointer cannot be read: {error.code}"
             ) from error
         started = Run(id=run, started_at=actor.services.clock(), origin=origin)
         queue = actor.state.queue
         unheld = self._queue_events(Queue(items=queue.items, held=False)) if queue.held else []
         said = self._said(text, origin, run)
-        await actor.commit(
-            *(events or unheld), said, RunStarted(run=started), *show(actor, pointer), settle=settle
-        )
-        parts = (self._pointer.take_started(), told, await self._context())
-        context = "\n\n".join(part for part in parts if part)
-        turn = Turn(run=run, text=text, images=images, context=context)
-        self._drive(run, lambda backend: backend.turn(turn))
+        await actor.commit(*(events or unheld), said, RunStarted(run=started), settle=settle)
+
+        async def submit() -> TakeTurn:
+            try:
+                submitted = await self._pointer.submit()
+            except PointerError as error:
+                problem = f"the task pointer cannot be written: {error.code}"
+                raise AgentError(problem, "The agent did not get the prompt.") from error
+            parts = (*submitted, await self._context())
+            context = "\n\n".join(part for part in parts if part)
+            return lambda backend: backend.turn(Turn(run=run, text=text, images=images, context=context))
+
+        self._drive(run, submit)
 
     async def _begin_continuation(self, deferred: Deferred) -> None:
         actor = self._actor
@@ -283,7 +289,11 @@ class Turns:
         client = interaction.responder.client if interaction.responder else "felan"
         started = Run(id=run, started_at=actor.services.clock(), origin=LocalOrigin(client=client))
         await actor.commit(RunStarted(run=started), resumes={deferred.interaction: None})
-        self._drive(run, lambda backend: backend.resume(run, deferred))
+
+        async def submit() -> TakeTurn:
+            return lambda backend: backend.resume(run, deferred)
+
+        self._drive(run, submit)
 
     def _said(self, text: str, origin: AnyOrigin, run: str) -> MessageCompleted:
         stamp = self._actor.stamp()
@@ -293,13 +303,14 @@ class Turns:
         )
         return MessageCompleted(entry=entry)
 
-    def _drive(self, run: str, take: TakeTurn) -> None:
-        self._cancelling = False
+    def _drive(self, run: str, submit: Callable[[], Awaitable[TakeTurn]]) -> None:
+        self._cancelling = self._agent_works = False
 
         async def take_turn() -> TurnOutcome:
+            take = await submit()
             await self.agent.ensure()
-            # Asked to end while it was being started: no turn had begun that the agent could have ended.
-            return "cancelled" if self._cancelling else await take(self.agent.backend)
+            self._agent_works = True
+            return await take(self.agent.backend)
 
         taking = self._taking = asyncio.create_task(take_turn(), name="felan-turn")
 
@@ -370,7 +381,7 @@ class Turns:
             return
         self._cancelling = True
         taking = self._taking
-        if not self.agent.ready and taking is not None:
+        if taking is not None and not (self._agent_works and self.agent.ready):
             taking.cancel()
             return
         backend = self.agent.backend

@@ -57,28 +57,36 @@ R = TypeVar("R")
 class Entries:
     """Entries by id, in the order of their ``seq``."""
 
-    __slots__ = ("_by_id", "_order")
+    __slots__ = ("_by_id", "_order", "_times")
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self._by_id: dict[str, Entry] = {}
         self._order: list[tuple[int, str]] = []
+        self._times: list[tuple[int, int, str]] = []
         for entry in entries:
             self.put(entry)
 
     def put(self, entry: Entry) -> None:
         """Add an entry, or replace the one with its id."""
         known = self._by_id.get(entry.id)
-        if known is not None and known.seq != entry.seq:
-            self._order.remove((known.seq, known.id))
+        if known is not None and (known.seq, known.at) != (entry.seq, entry.at):
+            self.remove(known.id)
             known = None
         self._by_id[entry.id] = entry
         if known is None:
             insort(self._order, (entry.seq, entry.id))
+            insort(self._times, (entry.at, entry.seq, entry.id))
 
     def remove(self, entry_id: str) -> None:
         """Take an entry out again."""
         entry = self._by_id.pop(entry_id)
-        self._order.remove((entry.seq, entry_id))
+        del self._order[bisect_left(self._order, (entry.seq, entry.id))]
+        del self._times[bisect_left(self._times, (entry.at, entry.seq, entry.id))]
+
+    def begun_by(self, instant: int) -> Entry | None:
+        """The entry that began last, of those that began at ``instant`` or before. O(log n)."""
+        place = bisect_left(self._times, (instant + 1,))
+        return self._by_id[self._times[place - 1][2]] if place else None
 
     def get(self, entry_id: str) -> Entry | None:
         return self._by_id.get(entry_id)
@@ -102,8 +110,7 @@ class Entries:
         for key in self._order[:-keep]:
             entry = self._by_id[key[1]]
             if not (isinstance(entry, ToolEntry) and entry.state == "running"):
-                self._order.remove(key)
-                del self._by_id[key[1]]
+                self.remove(entry.id)
         return floor
 
     def __len__(self) -> int:

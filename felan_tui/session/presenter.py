@@ -68,9 +68,13 @@ class TranscriptPresenter:
 
     def older(self, entries: Iterable[Entry]) -> None:
         """A page of history came in above."""
-        self._show(one for entry in entries for one in self._entry(entry))
+        page = list(entries)
+        ids = {entry.id for entry in page}
+        placed = [one for entry in page for one in self._entry(entry)]
         for interaction in self._replica.state.interactions.values():
-            self._show(self._ended(interaction))
+            if (interaction.scope.tool or "") in ids or interaction.id not in self._places:
+                placed += self._ended(interaction)
+        self._show(placed)
 
     def take(self, change: Change) -> None:
         """One change."""
@@ -139,9 +143,9 @@ class TranscriptPresenter:
         tool = entries.get(interaction.scope.tool or "")
         if tool is not None:
             return (tool.seq, 9)
-        before = [entry.seq for entry in entries if entry.at <= interaction.created_at]
-        if before:
-            return (max(before), 9)
+        before = entries.begun_by(interaction.created_at)
+        if before is not None:
+            return (before.seq, 9)
         return None if self._replica.cursor else (0, 9)
 
     def _incomplete(self, message: str, stream: str) -> None:

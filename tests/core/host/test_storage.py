@@ -16,6 +16,7 @@ from felan_core.host.limits import HostLimits
 from felan_core.protocol import ProtocolError
 from felan_core.protocol import operations as op
 from felan_core.protocol.entries import MessageEntry
+from felan_core.protocol.ids import new_uuid7
 from felan_core.protocol.interactions import ConfirmRequest
 from felan_core.store.batch import Batch
 from felan_core.store.errors import StoreFailure
@@ -77,6 +78,26 @@ async def test_a_request_whose_effect_cannot_be_stored_is_refused_and_changes_no
     assert await client.rename(session, "y") == before + 1
     await until(lambda: replica.state.header.name == "y")
     assert not differences(replica, await fresh(full, replica.state.session))
+
+
+async def test_a_prompt_that_is_refused_leaves_the_task_pointer_as_it_was(
+    full: Rig, hand: Stagehand, work: Path
+) -> None:
+    client = await full.client()
+    session = (await full.session(client, work)).state.session
+    pointers = full.assembly.services.pointers
+    task = "3f2b8c1e-7a4d-4e5f-9b6a-1c2d3e4f5a6b"
+    before = pointers.publish(session, "ABSENT", 0, task, "CLEAN", "goal: x")
+    disk(full).fail_once('"kind":"message"')
+    request = new_uuid7()
+    with pytest.raises(ProtocolError) as refusal:
+        await client.prompt(session, "go", request_id=request)
+    assert refusal.value.code == "storage_failure"
+    assert pointers.read(session) == before
+    await client.prompt(session, "go", request_id=request)
+    await until(lambda: hand.turns)
+    now = pointers.read(session)
+    assert now is not None and (now.status, now.revision) == ("DIRTY", before.revision + 1)
 
 
 async def test_the_same_request_works_when_there_is_room_again(full: Rig, work: Path) -> None:

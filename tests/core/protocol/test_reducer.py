@@ -6,8 +6,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from felan_core.protocol.entries import NoticeEntry
 from felan_core.protocol.events import InteractionUpdated, ProcessUpdated, SessionEvent, parse_plain_event
-from felan_core.protocol.reducer import SessionState
+from felan_core.protocol.reducer import Entries, SessionState
 from tests.core.client.scripted import snapshot
 from tests.house.tree import ROOT
 
@@ -84,3 +85,27 @@ def test_only_the_newest_rows_that_ended_stay_and_all_that_are_open() -> None:
     state.drop_ended(4)
     assert list(state.interactions) == ["q3", "q16", "q17", "q18", "q19"]
     assert list(state.processes) == ["p3", "p16", "p17", "p18", "p19"]
+
+
+_PUTS = st.lists(st.tuples(st.integers(1, 8), st.integers(1, 8), st.integers(0, 8)), max_size=20)
+
+
+@given(_PUTS, st.lists(st.integers(1, 8), max_size=4), st.integers(0, 4), st.integers(0, 9))
+def test_entries_are_found_by_seq_and_by_the_instant_of_their_beginning(
+    puts: list[tuple[int, int, int]], removed: list[int], keep: int, instant: int
+) -> None:
+    entries, model = Entries(), dict[str, NoticeEntry]()
+    for name, seq, at in puts:
+        entry = NoticeEntry(id=f"e{name}", seq=seq, at=at, tone="info", title="t")
+        entries.put(entry)
+        model[entry.id] = entry
+    for name in removed:
+        if model.pop(f"e{name}", None) is not None:
+            entries.remove(f"e{name}")
+    if keep:
+        entries.drop_oldest(keep)
+        for old in sorted(model.values(), key=lambda one: (one.seq, one.id))[:-keep]:
+            del model[old.id]
+    assert list(entries) == sorted(model.values(), key=lambda one: (one.seq, one.id))
+    begun = [one for one in model.values() if one.at <= instant]
+    assert entries.begun_by(instant) == max(begun, key=lambda one: (one.at, one.seq, one.id), default=None)
