@@ -49,6 +49,12 @@ def _terminal() -> str:
     return measure()
 
 
+def _soak() -> str:
+    from benchmarks.soak import measure
+
+    return measure()
+
+
 BENCHMARKS: dict[str, Callable[[], str]] = {
     "first_paint": _first_paint,
     "key": _key,
@@ -57,6 +63,7 @@ BENCHMARKS: dict[str, Callable[[], str]] = {
     "pointer": _pointer,
     "protocol": _protocol,
     "terminal": _terminal,
+    "soak": _soak,
 }
 
 

@@ -31,7 +31,7 @@ from felan_core.protocol.events import (
     SessionUpdated,
     ToolUpdated,
 )
-from felan_core.protocol.reducer import OPEN_STATES, SessionState
+from felan_core.protocol.reducer import SessionState
 from felan_core.protocol.session import Branch, Catalogue, Policy, SessionStateName
 from felan_core.protocol.streams import StreamPosition
 from felan_core.store.batch import Batch
@@ -272,7 +272,7 @@ class SessionActor:
     def _state_name(self) -> SessionStateName:
         if self.state.header.state == "closed":
             return "closed"
-        if any(one.state == "waiting" for one in self.state.interactions.values()):
+        if self.state.is_waiting:
             return "waiting"
         return "running" if self.state.run is not None else "idle"
 
@@ -328,7 +328,7 @@ class SessionActor:
             instructions=self.instructions,
             policy=state.policy.name,
             leaf=or_default(state.branch.leaf, "") or None,
-            waiting=sum(one.state in OPEN_STATES for one in state.interactions.values()),
+            waiting=state.open_interactions,
         )
 
     def stamp(self) -> JsonObject:

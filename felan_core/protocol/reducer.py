@@ -125,7 +125,8 @@ _PLAIN: Final = ("revision", "header", "run", "queue", "branch", "catalogue", "p
 
 
 def _drop(rows: dict[str, R], keep: int, ended: Callable[[R], bool]) -> None:
-    if len(rows) > keep:
+    # Twice as many before any is dropped: the search costs nothing, spread over the rows that came.
+    if len(rows) > 2 * keep:
         over = [id for id, row in rows.items() if ended(row)]
         for id in over[: len(over) - keep] if len(over) > keep else ():
             del rows[id]
@@ -167,6 +168,10 @@ class SessionState:
         self.run = run
         self.entries = Entries(entries)
         self.interactions = {one.id: one for one in interactions}
+        self._open: dict[str, str] = {}
+        """The state of each interaction that is open: a commit asks for it, and does not search."""
+        for one in self.interactions.values():
+            self._note(one.id)
         self.children = {one.id: one for one in children}
         self.processes = {one.id: one for one in processes}
         self.presentation = {one.id: one for one in presentation}
@@ -239,6 +244,23 @@ class SessionState:
         keep = {one.id for one in (*open_ones, *ended)}
         return [one for one in ordered if one.id in keep]
 
+    @property
+    def open_interactions(self) -> int:
+        """How many interactions nobody has answered yet."""
+        return len(self._open)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an interaction waits for a person now."""
+        return "waiting" in self._open.values()
+
+    def _note(self, interaction: str) -> None:
+        row = self.interactions.get(interaction)
+        if row is not None and row.state in OPEN_STATES:
+            self._open[interaction] = row.state
+        else:
+            self._open.pop(interaction, None)
+
     def undo(self, event: SessionEvent) -> Callable[[], None]:
         """A function that takes ``event`` back, to be made right before it is applied. The last one first."""
         plain = {name: getattr(self, name) for name in _PLAIN}
@@ -270,6 +292,8 @@ class SessionState:
                 changed[0][changed[1]] = before
             elif changed is not None:
                 del changed[0][changed[1]]
+            if isinstance(event, InteractionUpdated):
+                self._note(event.interaction.id)
             for table, rows in tables:
                 table.clear()
                 table.update(rows)
@@ -291,7 +315,9 @@ class SessionState:
                 return None
 
     def drop_ended(self, keep: int) -> None:
-        """Forget all but the newest ``keep`` questions and ``keep`` processes that have ended."""
+        """Forget all ended questions and processes but the newest ``keep`` of each, once there are more than
+        twice as many.
+        """
         _drop(self.interactions, keep, lambda one: one.state not in OPEN_STATES)
         _drop(self.processes, keep, lambda one: one.state != "running" and not or_default(one.leftovers, 0))
 
@@ -321,6 +347,7 @@ class SessionState:
                 self.queue = event.queue
             case InteractionUpdated():
                 self.interactions[event.interaction.id] = event.interaction
+                self._note(event.interaction.id)
             case PresentationUpdated():
                 self.presentation[event.element.id] = event.element
             case PresentationRemoved():

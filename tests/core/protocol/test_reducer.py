@@ -37,11 +37,18 @@ def _renamed(value: Any, name: str, seq: int) -> Any:
     return [_renamed(one, name, seq) for one in value] if isinstance(value, list) else value
 
 
+def counts_what_is_open(state: SessionState) -> bool:
+    states = [one.state for one in state.interactions.values()]
+    waiting, deferred = states.count("waiting"), states.count("deferred")
+    return (state.open_interactions, state.is_waiting) == (waiting + deferred, waiting > 0)
+
+
 def dumped(state: SessionState) -> str:
     """All of a state, in its order."""
     members = {
         name: list(value) if name == "entries" else list(value.items()) if isinstance(value, dict) else value
         for name, value in vars(state).items()
+        if name != "_open"  # of no order, and counted below
     }
     return repr(members)
 
@@ -63,8 +70,10 @@ def test_events_that_are_taken_back_leave_nothing(events: list[Any], kept: int) 
         event: SessionEvent = parse_plain_event(_renamed(raw, name, PLACES[name]))
         undo.append(state.undo(event))
         state.apply(event, state.revision + 1)
+        assert counts_what_is_open(state)
     while undo:
         undo.pop()()
+        assert counts_what_is_open(state)
     assert not events or dumped(state) == before
 
 
@@ -85,6 +94,7 @@ def test_only_the_newest_rows_that_ended_stay_and_all_that_are_open() -> None:
     state.drop_ended(4)
     assert list(state.interactions) == ["q3", "q16", "q17", "q18", "q19"]
     assert list(state.processes) == ["p3", "p16", "p17", "p18", "p19"]
+    assert counts_what_is_open(state)
 
 
 _PUTS = st.lists(st.tuples(st.integers(1, 8), st.integers(1, 8), st.integers(0, 8)), max_size=20)
