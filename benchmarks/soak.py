@@ -148,7 +148,8 @@ async def _run(folder: Path, turns: int) -> list[tuple[str, float, float, float]
         session = (await client.sessions_create(op.CreateParams(cwd=str(folder)))).session
         driver = _Driver(client, session)
         await client.attach(session, on_change=driver.changed)
-        live = await assembly.host._live(session)  # pyright: ignore[reportPrivateUsage]
+        live = assembly.host.sessions.get(session)
+        assert live is not None  # it is attached
         actor = live.actor
         early = await driver.turns(0, FIRST)
         first = await _commit(assembly, actor), 1000 * median(early), _memory()
