@@ -18,7 +18,7 @@ from felan_core.host.sanitize import label
 from felan_core.host.services import Services
 from felan_core.protocol.base import LIMITS, UNSET, JsonObject, or_default
 from felan_core.protocol.connection import published_frame
-from felan_core.protocol.entries import Entry, NoticeEntry
+from felan_core.protocol.entries import AnyOrigin, Entry, MessageEntry, NoticeEntry, TextPart
 from felan_core.protocol.envelopes import EventFrame, TextFrame
 from felan_core.protocol.errors import ProtocolError, invalid
 from felan_core.protocol.events import (
@@ -403,3 +403,13 @@ def notice_entry(
         details=label(details, LIMITS.text_bytes) or UNSET,
     )
     return MessageCompleted(entry=entry)
+
+
+def user_message(actor: SessionActor, text: str, origin: AnyOrigin, run: str) -> MessageCompleted:
+    """What a person or a program wrote to the agent, in the turn ``run``."""
+    stamp = actor.stamp()
+    stamp["run"] = run
+    parts = [TextPart(id="s0", text=text)]
+    return MessageCompleted(
+        entry=MessageEntry(**stamp, role="user", parts=parts, outcome="completed", origin=origin)
+    )

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Protocol
 import msgspec
 
 from felan_core.agents.backend import AgentError, AgentGone, Backend, Deferred, Message, Turn, TurnOutcome
-from felan_core.host.actor import SessionActor, notice_entry
+from felan_core.host.actor import SessionActor, notice_entry, user_message
 from felan_core.host.agent import Agent, error_card
 from felan_core.host.broker import AGENT_GONE, Broker
 from felan_core.host.held_queue import QUEUE_ELEMENT, held_element
@@ -26,11 +26,10 @@ from felan_core.host.streams import Streams
 from felan_core.pointer.errors import PointerError
 from felan_core.protocol import LIMITS, UNSET, ProtocolError
 from felan_core.protocol.base import Maybe
-from felan_core.protocol.entries import AnyOrigin, LocalOrigin, MessageEntry, TextPart
+from felan_core.protocol.entries import AnyOrigin, LocalOrigin
 from felan_core.protocol.errors import ErrorBody, invalid
 from felan_core.protocol.events import (
     KnownEvent,
-    MessageCompleted,
     QueueUpdated,
     RunEnded,
     RunStarted,
@@ -131,7 +130,9 @@ class Turns:
             return await self._enqueue(call, params, "steer")
         await self._streams.complete("completed")
         result = QueuedResult(status="handled")
-        await self._actor.commit(self._said(params.text, call.origin, run.id), settle=(call, result))
+        await self._actor.commit(
+            user_message(self._actor, params.text, call.origin, run.id), settle=(call, result)
+        )
         self._beside(self._steer(self.agent.backend, message), "steering")
         return result
 
@@ -267,7 +268,7 @@ class Turns:
         started = Run(id=run, started_at=actor.services.clock(), origin=origin)
         queue = actor.state.queue
         unheld = self._queue_events(Queue(items=queue.items, held=False)) if queue.held else []
-        said = self._said(text, origin, run)
+        said = user_message(actor, text, origin, run)
         await actor.commit(*(events or unheld), said, RunStarted(run=started), settle=settle)
 
         async def submit() -> TakeTurn:
@@ -294,14 +295,6 @@ class Turns:
             return lambda backend: backend.resume(run, deferred)
 
         self._drive(run, submit)
-
-    def _said(self, text: str, origin: AnyOrigin, run: str) -> MessageCompleted:
-        stamp = self._actor.stamp()
-        stamp["run"] = run
-        entry = MessageEntry(
-            **stamp, role="user", parts=[TextPart(id="s0", text=text)], outcome="completed", origin=origin
-        )
-        return MessageCompleted(entry=entry)
 
     def _drive(self, run: str, submit: Callable[[], Awaitable[TakeTurn]]) -> None:
         self._cancelling = self._agent_works = False
