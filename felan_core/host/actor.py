@@ -409,7 +409,7 @@ def user_message(actor: SessionActor, text: str, origin: AnyOrigin, run: str) ->
     """What a person or a program wrote to the agent, in the turn ``run``."""
     stamp = actor.stamp()
     stamp["run"] = run
-    parts = [TextPart(id="s0", text=text)]
-    return MessageCompleted(
-        entry=MessageEntry(**stamp, role="user", parts=parts, outcome="completed", origin=origin)
+    entry = MessageEntry(
+        **stamp, role="user", parts=[TextPart(id="s0", text=text)], outcome="completed", origin=origin
     )
+    return MessageCompleted(entry=entry)
