@@ -212,6 +212,7 @@ async def test_a_queue_that_is_held_can_be_released_by_anybody_once(
     session = replica.state.session
     await other.attach(session)
     await client.prompt(session, "one")
+    await until(lambda: hand.turns)
     for text in ("two", "three"):
         await client.follow_up(session, text)
     await client.cancel(session)
