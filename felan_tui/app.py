@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from felan_tui.session.controller import OpenHost
     from felan_tui.session.messages import AgentReady
     from felan_tui.start.card import StartCard
-    from felan_tui.terminal.handover import Handover
     from felan_tui.terminal.messages import TerminalBackground, TerminalInputFailed
 
 CRASH: Final = 1
@@ -77,8 +76,7 @@ class FelanApp(App[None], inherit_bindings=False):
     """``open_host`` is called once, after the first paint. ``data``: where drafts, history and reports are
     kept.
 
-    ``launcher``: a descriptor that reads as ended when the launcher is gone. ``handover``: what the launcher
-    read from the terminal and painted on it. After ``run`` ended,
+    ``launcher``: a descriptor that reads as ended when the launcher is gone. After ``run`` ended,
     ``return_code`` is the exit code and ``farewell`` what is to be said on the plain terminal.
     """
 
@@ -103,9 +101,7 @@ class FelanApp(App[None], inherit_bindings=False):
         data: Path,
         config: Path,
         launcher: int | None = None,
-        handover: "Handover | None" = None,
     ) -> None:
-        self.handover = handover  # the driver takes it
         # Known before Textual looks for its theme: it would make all styles for another one first.
         self._appearance = Appearance(config, data, os.environ)
         self._themes = {theme.name: theme for theme in self._appearance.themes}
@@ -118,6 +114,7 @@ class FelanApp(App[None], inherit_bindings=False):
         self._launcher = launcher
         self._host: asyncio.Task[OpenHost] | None = None
         self._client: ClientSession | None = None
+        self._shows_sessions = False
         self._refused_until = 0.0
         self._notices = Notices()
         self._session = SessionScreen(start, data=data, notices=self._notices)
@@ -275,6 +272,8 @@ class FelanApp(App[None], inherit_bindings=False):
             self._session.change_agent(settings)
 
     def on_agent_ready(self, event: "AgentReady") -> None:
+        self._shows_sessions = True
+        self._keep_colors()
         if self._chosen is not None and event.settings == agent_settings(*self._chosen):
             self._remember(*self._chosen)
             self._chosen = None
@@ -414,10 +413,16 @@ class FelanApp(App[None], inherit_bindings=False):
         from felan_tui.preferences import PreferencesError
 
         self._color_programs()
+        self._keep_colors()
         try:
             self._appearance.choose(name)
         except PreferencesError as error:
             toast(self, f"The theme is not remembered: {error}", "warning")
+
+    def _keep_colors(self) -> None:
+        """The next start draws its first frame in the colours of now."""
+        if self.is_running and self._shows_sessions:
+            self._appearance.keep_colors(self.get_css_variables(), self.console.color_system)
 
     def on_terminal_background(self, event: "TerminalBackground") -> None:
         """The terminal answered: `system` follows it."""

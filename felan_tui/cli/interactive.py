@@ -7,6 +7,7 @@ import os
 import sys
 
 from felan_tui.cli.launcher import launch
+from felan_tui.terminal.first_frame import SCREEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,4 +72,21 @@ def interact(data_dir: "str | None", start: "Kind", settings: "dict[str, Any]", 
         data = Path(data_dir) if data_dir is not None else None
         return run(data_dir=data, start=start, settings=settings, prompt=prompt, alive=alive)
 
-    return launch(app)
+    return launch(app, lambda: _draw(data_dir))
+
+
+def _draw(data_dir: "str | None") -> None:
+    try:
+        cwd = os.getcwd()
+    except OSError:
+        return  # the folder is gone: the app says so
+    SCREEN.enter(data_dir or state_folder(), cwd)
+
+
+def state_folder() -> str:
+    """The user's folder for what Felan keeps, as platformdirs names it, which would take longer to load."""
+    home = os.path.expanduser("~")
+    base = os.environ.get("XDG_STATE_HOME", "").strip()
+    if not base:
+        base = f"{home}/Library/Application Support" if sys.platform == "darwin" else f"{home}/.local/state"
+    return f"{base}/felan"

@@ -9,6 +9,8 @@ import os
 import signal
 import termios
 
+from felan_tui.terminal.first_frame import SCREEN
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,18 +52,21 @@ class Terminal:
             pass  # the terminal is gone
 
 
-def launch(app: "Callable[[int], int]") -> int:
-    """Run ``app`` in a child and return its exit code, 128 + the signal's number where a signal ended it.
+def launch(app: "Callable[[int], int]", draw: "Callable[[], None]" = lambda: None) -> int:
+    """``draw`` the first frame, run ``app`` in a child and return its exit code, 128 + the signal's number
+    where a signal ended it.
 
     ``app`` gets a descriptor that reads as ended once the launcher is gone; it returns the exit code.
     """
     terminal = Terminal()
+    draw()
     alive, held = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(held)
         return app(alive)
     os.close(alive)
+    SCREEN.take_over()  # the child's from now on
     return _guard(child, terminal)
 
 

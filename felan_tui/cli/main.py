@@ -14,6 +14,7 @@ if sys.argv[1:3] in (["pointer", "hook"], ["pointer", "publish"]) and sys.argv[3
 
 from felan_tui.cli.interactive import has_terminal, interact, read_plain
 from felan_tui.cli.terminal_type import refusal
+from felan_tui.terminal.first_frame import SCREEN
 
 
 def main() -> None:
@@ -35,6 +36,10 @@ def main() -> None:
 
         print_error("felan ended by a fault of its own:\n" + "".join(format_exception(error)))
         code = exits.CRASH
+    except KeyboardInterrupt:
+        code = 130
+    finally:
+        SCREEN.leave()
     sys.exit(code)
 
 

@@ -24,7 +24,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from felan_tui.terminal import background
 from felan_tui.terminal.bursts import Bursts
 from felan_tui.terminal.events import Event, Reply
-from felan_tui.terminal.handover import Handover
+from felan_tui.terminal.first_frame import SCREEN
 from felan_tui.terminal.messages import TerminalBackground, TerminalInputFailed, Translator
 from felan_tui.terminal.outlet import Outlet
 from felan_tui.terminal.reader import Delay, Reader
@@ -51,14 +51,12 @@ SCHEME_REPORTS: Final = ("\x1b[?2031h", "\x1b[?2031l")
 class TerminalDriver(LinuxDriver):
     """The Linux (and macOS) driver of FelanApp; its arguments are those of Textual's drivers.
 
-    The app may have a `handover`: what a launcher read and painted before it.
+    Where the launcher's first frame is on the terminal, it is drawn over.
     """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)  # pyright: ignore[reportUnknownMemberType] untyped in Textual
-        handover: Handover = getattr(self._app, "handover", None) or Handover()
-        self._typed = handover.typed
-        self._outlet = Outlet(self._file, painted=handover.painted)  # pyright: ignore[reportArgumentType] a text stream
+        self._outlet = Outlet(self._file, painted=SCREEN.settings is not None)  # pyright: ignore[reportArgumentType] a text stream
         self._file: Any = self._outlet
         self.exit_event = Wake()
         self._kitty = False
@@ -76,6 +74,8 @@ class TerminalDriver(LinuxDriver):
         """Take the terminal, and ask for its background, its keyboard protocol and what it is."""
         self._kitty = self._modifies_keys = False
         super().start_application_mode()
+        # Not those that the launcher made: these are given back at the end.
+        self.attrs_before = SCREEN.take_over() or self.attrs_before
         if not self._running() or not self._asks:
             return
         if not constants.DISABLE_KITTY_KEY:
@@ -135,9 +135,6 @@ class TerminalDriver(LinuxDriver):
         """Read the terminal until the driver stops, or the terminal is gone."""
         source = Input(Reader(), Bursts())
         translator = Translator()
-        typed, self._typed = self._typed, b""
-        if typed:
-            self._deliver(source.feed(typed, time.monotonic()), translator)
         while not self.exit_event.is_set():
             timeout = source.timeout(time.monotonic(), self._escape_seconds)
             ready, _, _ = select.select([self.fileno, self.exit_event], [], [], timeout)

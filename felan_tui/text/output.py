@@ -8,6 +8,8 @@ tree.
 import sys
 from typing import TextIO
 
+from felan_tui.terminal.first_frame import SCREEN
+
 
 def print_out(text: str, *, end: str = "\n") -> None:
     """Write harmless lines to standard output."""
@@ -38,6 +40,7 @@ def _harmless(text: str) -> str:
 
 
 def _write(stream: TextIO, text: str) -> None:
+    SCREEN.leave()  # words would be lost with the frame
     try:
         stream.write(text)
     except UnicodeEncodeError:
