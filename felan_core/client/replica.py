@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from felan_core.protocol.entries import StreamKind
+from felan_core.protocol.base import UNSET, Maybe
+from felan_core.protocol.entries import Entry, StreamKind, ToolEntry
 from felan_core.protocol.envelopes import EventFrame, TextFrame
 from felan_core.protocol.events import MessageCompleted, SessionEvent, StreamCompletionOnly, ToolUpdated
+from felan_core.protocol.operations import HistoryPage
 from felan_core.protocol.reducer import SessionState
 from felan_core.protocol.session import SessionSnapshot
 from felan_core.protocol.streams import (
@@ -34,6 +36,16 @@ class Change(NamedTuple):
     text: str = ""
 
 
+class Missing(NamedTuple):
+    """A stretch of history that the host has and this replica has not: between the seqs ``after`` (0: from
+    the first entry on) and ``before``. ``cursor`` is that of the page before ``before``.
+    """
+
+    after: int
+    before: int
+    cursor: str
+
+
 Verdict = Literal["applied", "ignored", "gap"]
 
 
@@ -42,6 +54,8 @@ class SessionReplica:
 
     ``apply`` says ``gap`` when the frame does not follow; the caller then asks for a fresh snapshot, at most
     one for each stream, and ``reset`` takes it.
+
+    ``missing`` are the stretches of history that are not here, oldest first; ``take_page`` fills them.
     """
 
     def __init__(self, snapshot: SessionSnapshot, on_change: Callable[[Change], None] | None = None) -> None:
@@ -51,14 +65,53 @@ class SessionReplica:
         self._live: dict[str, dict[str, ActiveStream]] = {}
         self._asked: set[tuple[str, str]] = set()
         self.state = SessionState.from_snapshot(snapshot)
-        self.cursor = snapshot.history.cursor
+        self.missing = _before(snapshot)
         self._take_streams(snapshot)
 
     def reset(self, snapshot: SessionSnapshot) -> None:
-        """Start again from a fresh snapshot."""
+        """Start again from a fresh snapshot. Older entries that are known stay, in front of what is missing
+        between them and its history.
+        """
+        before = self.state
         self.state = SessionState.from_snapshot(snapshot)
-        self.cursor = snapshot.history.cursor
         self._take_streams(snapshot)
+        older, self.missing = self.missing, _before(snapshot)
+        if not self.missing:
+            return  # its history begins with the first entry
+        first = snapshot.history.entries[0]
+        known = before.entries.before(first.seq)
+        # What ran when it was seen last may have ended since: it is fetched again.
+        stale = next((one.seq for one in known if _may_have_changed(one, self.state)), first.seq)
+        known = [one for one in known if one.seq < stale]
+        if not known:
+            return
+        last = known[-1].seq
+        kept = [one for one in older if one.before <= last]
+        meets = stale == first.seq and before.entries.get(first.id) is not None
+        self.missing = kept if meets else [*kept, self.missing[0]._replace(after=last)]
+        for entry in known:
+            if self.state.entries.get(entry.id) is None:
+                self.state.entries.put(entry)
+
+    @property
+    def cursor(self) -> Maybe[str]:
+        """That of the page before the oldest entry; absent where that is the first of the session."""
+        return self.missing[0].cursor if self.missing and not self.missing[0].after else UNSET
+
+    def take_page(self, cursor: str, page: HistoryPage) -> list[Entry]:
+        """Take the page of a missing stretch; its entries that were not here. None for an outdated cursor."""
+        place = next((place for place, one in enumerate(self.missing) if one.cursor == cursor), None)
+        if place is None:
+            return []  # a fresh snapshot came meanwhile: its own history counts
+        stretch = self.missing.pop(place)
+        low = page.items[0].seq if page.items else stretch.after
+        if page.next_cursor is not UNSET and low > stretch.after:
+            rest = Missing(stretch.after, low, str(page.next_cursor))
+            self.missing.insert(place, rest)
+        new = [entry for entry in page.items if self.state.entries.get(entry.id) is None]
+        for entry in new:
+            self.state.entries.put(entry)
+        return new
 
     def _take_streams(self, snapshot: SessionSnapshot) -> None:
         self._live.clear()
@@ -129,3 +182,16 @@ class SessionReplica:
             return "ignored"
         self._asked.add((message, stream))
         return "gap"
+
+
+def _before(snapshot: SessionSnapshot) -> list[Missing]:
+    """What is missing before the history of a snapshot."""
+    history = snapshot.history
+    if history.cursor is UNSET or not history.entries:
+        return []
+    return [Missing(0, history.entries[0].seq, str(history.cursor))]
+
+
+def _may_have_changed(entry: Entry, state: SessionState) -> bool:
+    running = isinstance(entry, ToolEntry) and entry.state == "running"
+    return running and state.entries.get(entry.id) is None

@@ -313,7 +313,7 @@ class SessionScreen(PaneActions):
 
     def on_session_transcript_opened(self, event: "SessionTranscript.Opened") -> None:
         if self._view is not None:
-            self._requests.spawn(self._view.show_process_of(event.key))
+            self._requests.spawn(self._view.open_block(event.key))
 
     def on_session_transcript_copied(self, event: "SessionTranscript.Copied") -> None:
         self._copy(event.text)

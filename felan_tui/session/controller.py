@@ -190,16 +190,16 @@ class SessionController:
     async def older(self) -> list[Entry]:
         """Fetch the page of history before the oldest entry that is known; none where that is the first."""
         cursor = self.replica.cursor
-        if cursor is UNSET:
-            return []
+        return [] if cursor is UNSET else await self._page(cursor)
+
+    async def fill(self, before: int) -> list[Entry]:
+        """Fetch a page of the history that is missing before the entry with this seq."""
+        found = next((one for one in self.replica.missing if one.before == before), None)
+        return [] if found is None else await self._page(found.cursor)
+
+    async def _page(self, cursor: str) -> list[Entry]:
         page = await self.client.history(self.id, op.HistoryParams(cursor=cursor))
-        if self.replica.cursor != cursor:
-            return []  # a fresh snapshot came meanwhile: its own history counts
-        new = [entry for entry in page.items if self.state.entries.get(entry.id) is None]
-        for entry in new:
-            self.state.entries.put(entry)
-        self.replica.cursor = page.next_cursor
-        return new
+        return self.replica.take_page(cursor, page)
 
 
 async def connect(

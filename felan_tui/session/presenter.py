@@ -20,11 +20,24 @@ from felan_tui.transcript.groups import ToolGroups
 from felan_tui.transcript.live import LiveKind
 from felan_tui.transcript.view import TranscriptView
 
+_MISSING: Final = "Entries are missing here. Enter fetches them."
+_MARK: Final = "missing/"
 _KINDS: Final[dict[StreamKind, LiveKind]] = {"assistant": "markdown", "thinking": "thinking"}
 
 
 def _now() -> int:
     return time.time_ns() // 1_000_000
+
+
+def missing_key(before: int) -> str:
+    """The key of the line in the place of entries that are missing before this seq."""
+    return f"{_MARK}{before}"
+
+
+def missing_seq(key: str) -> int | None:
+    """The seq of ``missing_key``; None for the key of any other block."""
+    seq = key.removeprefix(_MARK)
+    return int(seq) if seq != key and seq.isdigit() else None
 
 
 class TranscriptPresenter:
@@ -59,6 +72,7 @@ class TranscriptPresenter:
         else:
             self._places = {one.block.key: one.place for one in placed}
             self._groups.set(placed)
+        self._mark_missing()
         for message, parts in self._replica.live_messages().items():
             for index, part in enumerate(parts):
                 key = stream_key(message, part.id)
@@ -67,7 +81,8 @@ class TranscriptPresenter:
             self._incomplete(stream.message, stream.id)
 
     def older(self, entries: Iterable[Entry]) -> None:
-        """A page of history came in above."""
+        """A page of history came in."""
+        self._mark_missing()
         page = list(entries)
         ids = {entry.id for entry in page}
         placed = [one for entry in page for one in self._entry(entry)]
@@ -75,6 +90,14 @@ class TranscriptPresenter:
             if (interaction.scope.tool or "") in ids or interaction.id not in self._places:
                 placed += self._ended(interaction)
         self._show(placed)
+
+    def _mark_missing(self) -> None:
+        """A line where entries between two known ones are missing; what is older than all has none."""
+        seqs = [one.before for one in self._replica.missing if one.after]
+        marks = {missing_key(seq): (seq, -1) for seq in seqs}
+        for key in [key for key in self._places if missing_seq(key) is not None and key not in marks]:
+            self._remove(key)
+        self._show(Placed(NoticeBlock(key, "info", _MISSING), place) for key, place in marks.items())
 
     def take(self, change: Change) -> None:
         """One change."""

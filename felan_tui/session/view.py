@@ -4,7 +4,7 @@ Changes are collected and drawn at most once a frame; text goes to the transcrip
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 
 from textual.timer import Timer
@@ -13,7 +13,7 @@ from textual.widget import Widget
 from felan_core.client.replica import Change
 from felan_core.protocol.base import UNSET, or_default
 from felan_core.protocol.elements import StatusElement, ViewElement
-from felan_core.protocol.entries import ToolEntry
+from felan_core.protocol.entries import Entry, ToolEntry
 from felan_core.protocol.events import (
     CatalogUpdated,
     InteractionUpdated,
@@ -50,7 +50,7 @@ from felan_tui.session.column import SessionColumn
 from felan_tui.session.controller import NAME, Refusal, SessionController, words
 from felan_tui.session.documents import drawn_document
 from felan_tui.session.messages import AgentReady
-from felan_tui.session.presenter import TranscriptPresenter
+from felan_tui.session.presenter import TranscriptPresenter, missing_seq
 from felan_tui.session.shown import tool_process
 from felan_tui.session.transcript import SessionTranscript
 from felan_tui.text.safe import safe_line
@@ -378,8 +378,11 @@ class SessionView:
         if focus:
             panel.focus()
 
-    async def show_process_of(self, key: str) -> None:
-        """Show the process that a tool call of the transcript runs, if it does."""
+    async def open_block(self, key: str) -> None:
+        """Show the process that a tool call runs, or fetch the entries that are missing."""
+        if (seq := missing_seq(key)) is not None:
+            await self._fetch(self.link.fill(seq))
+            return
         entry = self.link.state.entries.get(key)
         process = tool_process(entry) if isinstance(entry, ToolEntry) else None
         if process is not None:
@@ -416,8 +419,11 @@ class SessionView:
 
     async def older(self) -> None:
         """Fetch older history above what is shown."""
+        await self._fetch(self.link.older())
+
+    async def _fetch(self, page: Awaitable[list[Entry]]) -> None:
         try:
-            if entries := await self.link.older():
+            if entries := await page:
                 self._presenter.older(entries)
         except Refusal as error:
             if not self._lost:

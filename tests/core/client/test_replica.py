@@ -7,8 +7,11 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from felan_core.client.replica import SessionReplica
+from felan_core.client.replica import Missing, SessionReplica
 from felan_core.protocol import parse_server_envelope
+from felan_core.protocol.entries import Entry, MessageEntry
+from felan_core.protocol.operations import HistoryPage
+from felan_core.protocol.session import History
 from felan_core.protocol.streams import CompletionOnlyStream, StreamPrefix
 from tests.core.client.scripted import event, snapshot, text
 
@@ -114,3 +117,36 @@ def test_a_fresh_snapshot_takes_the_place_of_all_that_was_there() -> None:
     assert replica.live_messages() == {} and list(replica.state.entries) == []
     assert replica.state.revision == 9
     assert replica.cursor is msgspec.UNSET
+
+
+def entries(*seqs: int) -> list[Entry]:
+    return [
+        MessageEntry(id=f"e{seq}", seq=seq, at=seq, role="user", outcome="completed", parts=[])
+        for seq in seqs
+    ]
+
+
+def seqs(replica: SessionReplica) -> list[int]:
+    return [one.seq for one in replica.state.entries]
+
+
+def test_entries_that_are_missing_after_a_fresh_snapshot_are_known_and_filled_by_pages() -> None:
+    replica = SessionReplica(snapshot(history=History(entries=entries(5, 6), cursor="top")))
+    assert replica.cursor == "top"
+    # The new history overlaps: nothing is missing in between.
+    replica.reset(snapshot(9, history=History(entries=entries(6, 7), cursor="before6")))
+    assert seqs(replica) == [5, 6, 7] and replica.missing == [Missing(0, 5, "top")]
+    # It begins later: 8 to 11 are missing.
+    replica.reset(snapshot(20, history=History(entries=entries(12, 13), cursor="before12")))
+    assert seqs(replica) == [5, 6, 7, 12, 13]
+    assert replica.missing == [Missing(0, 5, "top"), Missing(7, 12, "before12")]
+    assert replica.cursor == "top"
+    page = HistoryPage(items=entries(10, 11), next_cursor="before10")
+    assert [one.seq for one in replica.take_page("before12", page)] == [10, 11]
+    assert replica.missing[1] == Missing(7, 10, "before10")
+    assert replica.take_page("before12", page) == []
+    new = replica.take_page("before10", HistoryPage(items=entries(7, 8, 9), next_cursor="before7"))
+    assert [one.seq for one in new] == [8, 9]
+    assert seqs(replica) == [*range(5, 14)] and replica.missing == [Missing(0, 5, "top")]
+    replica.take_page("top", HistoryPage(items=entries(1, 2, 3, 4)))
+    assert replica.missing == [] and replica.cursor is msgspec.UNSET

@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
+from felan_core.client.host_client import HostClient
+from felan_core.client.transport import memory_pair
 from felan_core.protocol import ProtocolError
+from felan_core.protocol import operations as op
 from felan_core.protocol.entries import MessageEntry
 from tests.core.host.rig import Stagehand
 from tests.tui.screens.stage import Stage, says, stage
@@ -105,3 +108,35 @@ async def test_a_session_whose_snapshot_is_refused_for_good_says_so(tmp_path: Pa
         await on.say("/clear")
         await on.sees("CLEARED r1")
         await on.sees_no("session is gone")
+
+
+async def test_what_was_missed_is_marked_in_the_transcript_and_enter_fetches_it(tmp_path: Path) -> None:
+    async with stage(tmp_path, Stagehand(scripts=[says(f"Answer {n}.") for n in range(6)])) as on:
+        await on.attached()
+        await on.say("zero")
+        await on.sees("Answer 0.")
+        on.door.closed = True
+        await on.door.cut()
+        await on.sees("reconnecting")
+        ours, theirs = memory_pair()
+        on.door.host.serve(ours, op.Principal(id="uid:1", kind="local"))
+        other = HostClient(theirs, op.ClientInfo(kind="headless", name="other", version="0"))
+        await other.connect()
+        replica = await other.attach(on.link.id)
+        for number in range(1, 5):
+            await other.prompt(on.link.id, f"question {number}")
+            await on.until(lambda: replica.state.run is None)
+        on.link.replica.history_limit = 2
+        on.door.closed = False
+        await on.sees("Answer 0.", "Entries are missing here. Enter fetches them.", "Answer 4.")
+        assert "question 2" not in on.text
+        on.view.focus()
+        on.view.cursor = next(
+            key for key in on.session._view._presenter._places if key.startswith("missing/")
+        )
+        await on.pilot.press("enter")
+        await on.sees_no("Entries are missing here")
+        await on.pilot.press("pageup")
+        await on.sees("question 2", "Answer 1.")
+        assert said(on) == ["zero", *(f"question {number}" for number in range(1, 5))]
+        await other.close()
