@@ -87,11 +87,9 @@ class Turns:
         self._cancelling = False
         self._agent_works = False
         """Whether the agent has the turn that runs: only then can it be steered or cancel it."""
-        self._leaving = False
-        self._ending = False
+        self._leaving = self._ending = False
         self._helpers: set[asyncio.Task[None]] = set()
-        # The contract's queue items have no images: those of this host's items are kept here, and a restart
-        # loses them.
+        # The contract's queue items have no images: they are kept here, and a restart loses them.
         self._images: dict[str, list[Image]] = {}
 
     @property
@@ -297,6 +295,8 @@ class Turns:
         self._drive(run, submit)
 
     def _drive(self, run: str, submit: Callable[[], Awaitable[TakeTurn]]) -> None:
+        if self._leaving:
+            return  # the end of the session, whose job follows this one, ends the run
         self._cancelling = self._agent_works = False
 
         async def take_turn() -> TurnOutcome:

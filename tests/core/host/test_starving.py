@@ -7,10 +7,10 @@ from pathlib import Path
 
 from felan_core.pointer.files import LOCK_WAIT
 from felan_core.protocol import operations as op
-from tests.core.host.rig import Rig, until
+from tests.core.host.rig import Rig, Stagehand, until
 
 
-async def test_held_pointer_locks_hold_up_no_read_and_no_kill(host: Rig, work: Path) -> None:
+async def test_held_pointer_locks_hold_up_no_read_and_no_kill(host: Rig, hand: Stagehand, work: Path) -> None:
     client = await host.client()
     held = [await host.session(client, work) for _ in range((os.cpu_count() or 1) + 5)]
     other = (await host.session(client, work)).state.session
@@ -27,7 +27,8 @@ async def test_held_pointer_locks_hold_up_no_read_and_no_kill(host: Rig, work: P
     read = await client.processes_read(other, op.ProcessReadParams(process=process, offset=0, wait_ms=10))
     stopped = await client.processes_stop(other, op.ProcessStopParams(process=process, signal="kill"))
     assert read.start == 0 and stopped.state == "signalled"
-    assert not any(prompt.done() for prompt in prompts)  # all of that while the locks were held
+    assert not hand.turns  # all of that while the locks were held
     for lock in locks:
         os.close(lock)
     await asyncio.wait_for(asyncio.gather(*prompts), 2 * LOCK_WAIT)
+    await until(lambda: len(hand.turns) == len(held), 2 * LOCK_WAIT)
