@@ -1,6 +1,8 @@
 """Databases that earlier versions wrote, and what becomes of them."""
 
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from felan_core.store.batch import Batch
 from felan_core.store.schema import MIGRATIONS
 from felan_core.store.store import Store
 from tests.core.store.samples import clock, message, notice, session, tool
+from tests.house.tree import ROOT
 
 FIRST = MIGRATIONS[:1]
 COLUMNS = "(session, id, seq, running, body)"
@@ -114,3 +117,64 @@ async def test_what_the_migrated_database_holds_can_be_gone_on_with(tmp_path: Pa
         assert ([entry.id for entry in entries], more) == (["next", "end", "more"], True)
     finally:
         await store.close()
+
+
+KILLED = """
+import os, shutil, signal, sqlite3, sys
+from pathlib import Path
+from felan_core.store import opening
+from felan_core.store.schema import MIGRATIONS
+
+connect, statements, last = sqlite3.connect, 0, 0
+
+def count(statement):
+    global statements
+    statements += 1
+    if statements == last:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def counted(*arguments, **options):
+    connection = connect(*arguments, **options)
+    connection.set_trace_callback(count)
+    return connection
+
+sqlite3.connect = counted
+whole = False
+while not whole:
+    last += 1
+    folder = Path(sys.argv[1]) / str(last)
+    shutil.copytree(sys.argv[2], folder)
+    child = os.fork()
+    if child == 0:
+        opening.open_database(folder, MIGRATIONS, lambda: 0)
+        os._exit(0)
+    whole = os.waitpid(child, 0)[1] == 0
+print(last)
+"""
+
+
+async def test_a_kill_at_any_statement_of_the_migration_leaves_the_old_or_the_new(tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    await first_schema(old, OVERLAPPING, "command")
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    run = [sys.executable, "-c", KILLED, str(killed), str(old)]
+    done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.stderr == ""
+    versions: list[int] = []
+    for number in range(1, int(done.stdout) + 1):
+        folder = killed / str(number)
+        with closing(sqlite3.connect(folder / "felan.db")) as database:
+            (version,) = database.execute("PRAGMA user_version").fetchone()
+            columns = {row[1] for row in database.execute("PRAGMA table_info(entries)")}
+        assert ("parent" in columns) == (version == len(MIGRATIONS))
+        versions.append(version)
+        store = await Store.open(folder, clock=clock)
+        try:
+            found = await store.load_session("s")
+        finally:
+            await store.close()
+        assert found is not None and found.record == session(leaf="end")
+        assert [one.parent for one in found.entries] == [UNSET, "question", "answer", "command", "next"]
+        assert list(folder.glob("felan-v1-*.db"))  # the copy before the step
+    assert versions == sorted(versions) and set(versions) == {1, len(MIGRATIONS)}
