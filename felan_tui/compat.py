@@ -9,12 +9,13 @@ from typing import Any, Final, TypeVar
 
 from rich.style import Style
 from textual import constants, events
-from textual._compositor import Compositor
+from textual._compositor import Compositor, ReflowResult
 from textual.app import App
 from textual.css.stylesheet import Stylesheet
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.screen import Screen
 from textual.strip import Strip
+from textual.widget import Widget
 
 Result = TypeVar("Result")
 
@@ -56,8 +57,18 @@ class RowsCompositor(Compositor):
     """Renders the rows alone that an update changes.
 
     Textual renders every row of every visible widget for each update, also for one row that changes once a
-    second (8.2.8).
+    second (8.2.8). And it forgets to show a widget whose place was asked for before its layout.
     """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._placed: set[Widget] = set()
+
+    def reflow(self, parent: Widget, size: Size) -> ReflowResult:
+        result = super().reflow(parent, size)
+        # Textual compares with a map that may have been made anew by a look at it since the last layout.
+        known, self._placed = self._placed, set(self.widgets)
+        return result._replace(shown=result.shown | (self._placed - known))
 
     def _get_renders(self, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
         if crop is None:

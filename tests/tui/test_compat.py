@@ -82,9 +82,13 @@ async def test_a_key_is_painted_without_a_tick_of_the_timer() -> None:
 
 
 class Row(Static):
-    """A row that counts how often it is rendered."""
+    """A row that counts how often it is rendered, and how often it is shown."""
 
     renders = 0
+    shown = 0
+
+    def on_show(self) -> None:
+        self.shown += 1
 
     def render_lines(self, crop: Region) -> list[Strip]:
         self.renders += 1
@@ -113,6 +117,22 @@ async def test_an_update_renders_the_rows_that_changed_alone() -> None:
             for strip in app.screen._compositor.render_strips()
         ]
         assert shown == ["row 0", "row 1", "row 2", "another", *(f"row {n}" for n in range(4, 10)), "", ""]
+
+
+async def test_a_widget_is_shown_also_where_its_place_was_asked_for_before_the_layout() -> None:
+    app = Typing()
+    async with app.run_test(size=(40, 12)) as pilot:
+        app.push_screen(Rows())
+        await pilot.pause(1)
+        row = app.screen.query_one("#row3", Row)
+        row.display = False
+        await pilot.pause(1)
+        row.shown = 0
+        row.display = True
+        app.screen._compositor._full_map_invalidated = True  # as after a scroll
+        assert row in app.screen._compositor.full_map
+        await pilot.pause(1)
+        assert row.shown == 1
 
 
 async def test_what_changes_all_the_time_is_painted_sixty_times_a_second() -> None:

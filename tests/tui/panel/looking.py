@@ -7,9 +7,11 @@ from typing import NamedTuple
 from textual.app import App, ComposeResult
 from textual.message import Message
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from felan_core.protocol import UNSET
 from felan_core.protocol.session import ProcessOutput, ProcessRow, ProcessState
+from felan_tui.compat import PromptScreen
 from felan_tui.panel import OutputSource, ProcessPanel
 
 START = 1_700_000_000_000
@@ -116,6 +118,9 @@ class PanelApp(App[None]):
         super().__init__()
         self.panel = ProcessPanel(source, now or Clock())
         self.told: list[Message] = []
+
+    def get_default_screen(self) -> Screen[None]:
+        return PromptScreen()
 
     def compose(self) -> ComposeResult:
         yield self.panel
