@@ -34,7 +34,7 @@ class About:
 
 
 def remember(root: str, session_id: str, folder: object, agent: str | None) -> None:
-    """Keeps what is known of a session that has a state. It never fails."""
+    """Writes the session's facts beside its state. Never raises."""
     about = About(folder if _is_folder(folder) else None, agent)
     if about.folder is None and about.agent is None:
         return
@@ -51,7 +51,7 @@ def remember(root: str, session_id: str, folder: object, agent: str | None) -> N
 
 
 def read_about(root: str, session_id: str) -> About:
-    """What is known of a session; never raises for what stands in the file."""
+    """The stored facts of a session; a damaged file counts as empty."""
     try:
         opened = os.open(f"{root}/{session_id}", _FOLDER)
         try:

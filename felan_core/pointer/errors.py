@@ -45,7 +45,7 @@ CODES = (
 
 
 class PointerError(Exception):
-    """A refusal: the state is what it was before.
+    """A refusal: the state is unchanged.
 
     `code` is one of `CODES`, or one that begins with HOOK_. `message` is one English sentence that holds
     nothing of the input. `generation`, `revision`, `status`, `task_id` and `pointer_text` are the current

@@ -45,7 +45,7 @@ class FileOps:
         return os.fstat(descriptor)
 
     def stat(self, name: str, folder: int) -> os.stat_result:
-        """Of the name itself, never of what a symbolic link points to."""
+        """The status of the name itself; a symbolic link is not followed."""
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
 
     def mkdir(self, name: str, mode: int, folder: int | None) -> None:
@@ -61,7 +61,7 @@ class FileOps:
         os.replace(source, target, src_dir_fd=folder, dst_dir_fd=folder)
 
     def lock(self, descriptor: int) -> bool:
-        """Takes the exclusive lock if nobody holds it; whether it was taken. It goes with the descriptor."""
+        """Try the exclusive lock without waiting; True if it is locked now. It ends with the descriptor."""
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -69,7 +69,7 @@ class FileOps:
         return True
 
     def unlock(self, descriptor: int) -> None:
-        """Also where a forked child still holds a copy of the descriptor, which closing would not do."""
+        """Unlocks also where a forked child has a copy of the descriptor; closing alone would not."""
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 

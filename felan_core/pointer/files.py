@@ -41,7 +41,7 @@ _WRONG_KIND = (errno.ELOOP, errno.EMLINK, errno.ENOTDIR, errno.EISDIR, errno.ENX
 
 
 def refusal(error: OSError, doing: str) -> PointerError:
-    """What the system's refusal means; `doing` is what was tried, as in `write the state`."""
+    """The PointerError for an OSError; `doing` names the operation, as in `write the state`."""
     if error.errno in _WRONG_KIND:
         return _unsafe(f"cannot {doing}: a symbolic link, or not what should be in its place")
     reason = os.strerror(error.errno) if error.errno else "the system refuses"
@@ -78,7 +78,7 @@ def _open_root(ops: FileOps, root: str, create: bool) -> int | None:
     except FileNotFoundError:
         if not create:
             return None
-    # What is missing above the root is made as private as the root itself.
+    # Missing parents are made as private as the root itself.
     missing = [root]
     while True:
         above = os.path.dirname(missing[-1])
@@ -126,7 +126,7 @@ def _open_folder(ops: FileOps, session_id: str, root_folder: int, create: bool) 
 
 
 class FolderGone(PointerError):
-    """The session's folder was removed since it was opened; the one who sees it opens it anew."""
+    """The session's folder was removed since it was opened; the caller opens it again."""
 
     __slots__ = ()
 
@@ -142,7 +142,7 @@ def lock_session(
     monotonic: Callable[[], float],
     sleep: Callable[[float], object],
 ) -> int:
-    """Takes the session's lock and gives its descriptor, for `unlock_session`.
+    """Locks the session and returns the lock's descriptor, for `unlock_session`.
 
     Waits at most `wait` seconds; raises PointerError LOCK_TIMEOUT then, PATH_UNSAFE or IO_ERROR at once, and
     FolderGone where the folder was removed since it was opened (`prune` does that).
@@ -187,16 +187,16 @@ def _same_file(ops: FileOps, opened: os.stat_result, folder: int) -> bool:
 
 
 def unlock_session(ops: FileOps, descriptor: int) -> None:
-    """Gives the lock back. It never fails: what was written under it is written."""
+    """Unlocks the session. Never raises: the state is on disk already."""
     try:  # noqa: SIM105 # contextlib costs more to import than all of this
         ops.unlock(descriptor)
     except OSError:
-        pass  # closing gives it back as well
+        pass  # closing unlocks it as well
     release(ops, descriptor)
 
 
 def release(ops: FileOps, descriptor: int) -> None:
-    """Closes a descriptor through which nothing was written: no failure of it is anybody's concern."""
+    """Closes a descriptor that was only read from; an error is ignored."""
     try:  # noqa: SIM105
         ops.close(descriptor)
     except OSError:
@@ -279,7 +279,7 @@ def _write_new(ops: FileOps, name: str, folder: int, data: bytes) -> None:
 
 
 def _put_back(ops: FileOps, folder: int, data: bytes, previous: bytes | None) -> None:
-    """After a failure: makes the state what it was, in case it is the new one already."""
+    """After a failure: restores the previous state, in case the new one is in its place already."""
     try:
         if _read(ops, STATE_NAME, folder, len(data)) != data:
             return

@@ -42,7 +42,7 @@ AGENTS_FOLDER = ".agents"  # no session id begins with a dot
 
 
 class Answer:
-    """What a hook prints and its exit code; `wrote` is whether a state was written."""
+    """A hook's output and exit code; `wrote` is True if a state was written."""
 
     __slots__ = ("exit_code", "stderr", "stdout", "wrote")
 
@@ -54,7 +54,7 @@ class Answer:
 
 
 def failed(code: str) -> Answer:
-    """The general failure of a hook: 1, since 2 would hold prompts back for what the user cannot mend."""
+    """The answer of a failed hook: exit code 1, since 2 would block prompts, which the user cannot mend."""
     return Answer(EXIT_FAILED, stderr=f"TASK_POINTER_V2:{code}")
 
 
@@ -155,7 +155,7 @@ def _needed(members: dict[str, object], field: str) -> object:
 
 
 def _is_prompt(members: dict[str, object]) -> bool:
-    """Whether the beginning of an event that is too long says that it is a prompt of a valid session."""
+    """True if the start of an oversized event names UserPromptSubmit and a valid session."""
     return members.get("hook_event_name") == USER_PROMPT_SUBMIT and is_session_id(members.get("session_id"))
 
 

@@ -58,7 +58,7 @@ def publish(root: str | PointerStore, request: bytes | Mapping[str, object]) -> 
 
 
 def read(root: str | PointerStore, session_id: object) -> State | None:
-    """The state as it stands, None where the session has none."""
+    """The current state, None where the session has none."""
     return _store(root).read(_session(session_id))
 
 

@@ -155,7 +155,7 @@ def _read(limit: int) -> bytes:
 
 
 def _write(descriptor: int, text: str) -> bool:
-    """Whether all of it was taken."""
+    """True if all of it was written."""
     data = text.encode("utf-8", "backslashreplace")
     try:
         while data:

@@ -51,7 +51,7 @@ class MigrateError(Exception):
 
 @dataclass(frozen=True)
 class Found:
-    """A file of the v1 folder: what becomes of it, or why it is left alone."""
+    """A file of the v1 folder: its migrated state, or the reason why it is left alone."""
 
     path: str
     session_id: str | None
@@ -66,7 +66,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was done with one file. `done` is False where it was left alone, for `reason`."""
+    """The result for one file. `done` is False where it was left alone, for `reason`."""
 
     path: str
     session_id: str
@@ -245,7 +245,7 @@ def _put_back(entry: dict[str, Any], root: str, backup: str) -> Outcome:
 
 
 def _take_state(root: str, session_id: str, only: str | None, folder_existed: bool, backup: str) -> None:
-    """Takes a session's state away under its lock, with its folder where the migration made that."""
+    """Deletes a session's state under its lock, with its folder where the migration made that."""
     ops = FILE_OPS
     folder = open_session(ops, root, session_id, create=False)
     if folder is None:

@@ -27,7 +27,7 @@ def success(state: State) -> dict[str, str | int | None]:
 
 
 def failure(error: PointerError) -> dict[str, str | int | None]:
-    """The answer to a publish that was refused; for the two STALE codes with what is needed to merge."""
+    """The answer to a refused publish; the two STALE codes add the current state, for a merge."""
     answer: dict[str, str | int | None] = {"ok": False, "code": error.code, "message": error.message}
     if error.generation is not None:
         answer["generation"] = error.generation

@@ -46,12 +46,12 @@ STATE_FIELDS = (
 )
 STATE_FIELDS_V2 = tuple(field for field in STATE_FIELDS if field != "generation")
 
-# 8192 bytes of text can take twelve bytes of JSON for each CRLF in a file that somebody else wrote.
+# 8192 bytes of text can take twelve bytes of JSON for each CRLF in a file of another writer.
 MAX_STATE_BYTES = 131072
 
 
 class State:
-    """A task pointer as it stands in a file (§1); never changed, only replaced.
+    """A task pointer as it is stored in a file (§1); immutable.
 
     `generation` is `LEGACY_V2` for a state that was read from schema v2, which has none. `task_id` and
     `pointer_text` are None exactly when `status` is CLEARED; the text is normalised (LF alone).
@@ -177,7 +177,7 @@ STEPS: dict[str, dict[str, tuple[str, bool]]] = {
 
 
 def row_of(state: State | None) -> str:
-    """The row of the table in which a state stands."""
+    """The row of the table that a state belongs to."""
     if state is None:
         return NOTHING
     if state.is_legacy:

@@ -22,7 +22,7 @@ def schema_text(name: SchemaName) -> str:
 
 
 def load_schema(name: SchemaName) -> dict[str, object]:
-    """The schema, parsed anew at each call."""
+    """The schema; each call parses a new copy."""
     import json
 
     return json.loads(schema_text(name))

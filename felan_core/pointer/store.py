@@ -42,9 +42,9 @@ _OPENINGS = 5  # of a folder that somebody removes each time
 
 
 class PointerStore:
-    """The states of a state root. It holds nothing open and can be used from several threads and processes.
+    """The states of a state root. It keeps nothing open and can be used from several threads and processes.
 
-    `clock` gives seconds since the epoch, `new_generation` a fresh generation, `monotonic` and `sleep` time
+    `clock` returns seconds since the epoch, `new_generation` a fresh generation, `monotonic` and `sleep` time
     the wait for the lock (`lock_wait` seconds at most). Every method raises PointerError and then has
     changed no state; a session id that is none is PATH_UNSAFE.
     """
@@ -71,7 +71,7 @@ class PointerStore:
         self._lock_wait = lock_wait
 
     def read(self, session_id: str) -> State | None:
-        """The state as it stands, None where there is none. Takes no lock and writes nothing."""
+        """The current state, None where there is none. Needs no lock and writes nothing."""
         _check_name(session_id)
         ops = self._ops
         folder = open_session(ops, self.root, session_id, create=False)
@@ -166,7 +166,7 @@ class PointerStore:
         )
 
     def _write(self, session_id: str, decide: Callable[[State | None], State], *, create: bool) -> State:
-        """Reads anew under the session's lock, and writes what `decide` makes of it."""
+        """Reads again under the session's lock, and writes the state that `decide` returns."""
         for _ in range(_OPENINGS):
             folder = open_session(self._ops, self.root, session_id, create=create)
             if folder is None:

@@ -55,7 +55,7 @@ def _integer(digits: str) -> object:
 
 
 class _Context:
-    """What the scanner asks for; the names are the standard library's."""
+    """The context of the C scanner; the names are the standard library's."""
 
     strict = True
     object_hook = None
@@ -138,7 +138,7 @@ def _where(text: str) -> str:
 
 
 def check_fields(value: Mapping[str, object], fields: tuple[str, ...], code: str) -> None:
-    """Refuses with `code` what does not have exactly these fields."""
+    """Checks that `value` has exactly these fields. Raises PointerError with `code`."""
     for field in fields:
         if field not in value:
             raise PointerError(code, f"The field {field} is missing.")
@@ -152,7 +152,7 @@ def invalid(kind: str, message: str) -> PointerError:
 
 
 def dump_text(value: str) -> str:
-    """A string as JSON, with what is not ASCII written as it is."""
+    """A string as JSON; characters beyond ASCII are not escaped."""
     return encode_basestring(value)
 
 
@@ -168,7 +168,7 @@ def dump_value(value: str | int | None) -> str:
 
 
 def dump_object(members: dict[str, str | int | None]) -> str:
-    """A flat object on one line, in ASCII, its members in the order given."""
+    """A flat object on one line, in ASCII, its members in their order."""
     return (
         "{"
         + ",".join(f"{encode_basestring_ascii(name)}:{dump_value(value)}" for name, value in members.items())

@@ -34,7 +34,7 @@ NO_SESSION = "NO_SESSION"
 
 
 class UpkeepError(Exception):
-    """A refusal that has to do with where a session stands; `code` is one of this module's."""
+    """A refusal because of the session's state; `code` is one of this module's."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -72,7 +72,7 @@ def reset(store: PointerStore, session_id: str, clock: Callable[[], float] = tim
     try:
         lock = lock_session(FILE_OPS, folder, wait=LOCK_WAIT, monotonic=time.monotonic, sleep=time.sleep)
         try:
-            unreadable(store, session_id)  # somebody may have written it meanwhile
+            unreadable(store, session_id)  # another process may have written it meanwhile
             name = f"unreadable-{stamp}-{os.urandom(3).hex()}.json"
             os.rename(STATE_NAME, name, src_dir_fd=folder, dst_dir_fd=folder)
             os.fsync(folder)

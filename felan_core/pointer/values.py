@@ -27,7 +27,7 @@ MAX_TEXT_BYTES = 8192
 MAX_REVISION = 2**53 - 1
 MAX_SESSION_ID = 128
 
-# Unicode White_Space. `str.isspace` also takes U+001C to U+001F, which are not in it.
+# Unicode White_Space. `str.isspace` also accepts U+001C to U+001F, which are not in it.
 WHITE_SPACE = (
     "\t\n\x0b\x0c\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
@@ -93,7 +93,7 @@ def normalise(text: str) -> str:
 
 
 def text_fault(text: str) -> str | None:
-    """What is wrong with a normalised pointer text, as the end of a sentence; None if nothing is."""
+    """The fault of a normalised pointer text, as the end of a sentence; None for a valid one."""
     if "\0" in text:
         return "holds a NUL"
     try:

@@ -23,9 +23,9 @@ _Mark = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
-class Look:
-    """A session as it stands: its state, or None with the code that says why it cannot be read; neither
-    where it has none (any more).
+class PointerReading:
+    """One reading of a session: its state, or None and the error code where it cannot be read; both are None
+    where the session has no state.
     """
 
     session_id: str
@@ -50,15 +50,15 @@ def sessions(root: str) -> list[str]:
         os.close(folder)
 
 
-def look(store: PointerStore, session_id: str) -> Look:
+def look(store: PointerStore, session_id: str) -> PointerReading:
     """One session now; never raises PointerError."""
     try:
-        return Look(session_id, store.read(session_id))
+        return PointerReading(session_id, store.read(session_id))
     except PointerError as error:
-        return Look(session_id, None, error.code)
+        return PointerReading(session_id, None, error.code)
 
 
-def look_at_all(store: PointerStore) -> list[Look]:
+def look_at_all(store: PointerStore) -> list[PointerReading]:
     """Every session that has a state, the one that changed last first. Raises PointerError."""
     found = [look(store, name) for name in sessions(store.root)]
     there = [one for one in found if one.state is not None or one.code is not None]
@@ -66,7 +66,7 @@ def look_at_all(store: PointerStore) -> list[Look]:
 
 
 class Watcher:
-    """What changed since the last look: at one session, or at all of a root.
+    """The changes since the last poll: of one session, or of all sessions of a root.
 
     It blocks for a few system calls at each `poll` and holds nothing open, so a host can ask on its own
     clock.
@@ -79,23 +79,23 @@ class Watcher:
         self._root_mark: _Mark | None = None
         self._list_again = True
         self._marks: dict[str, _Mark | None] = {}
-        self._last: dict[str, Look] = {}
+        self._last: dict[str, PointerReading] = {}
 
-    def poll(self) -> list[Look]:
+    def poll(self) -> list[PointerReading]:
         """The sessions that stand otherwise than at the last poll; at the first one all that have a state.
 
         Raises PointerError where the state root itself cannot be listed.
         """
         if self._session_id is None:
             self._list()
-        changed: list[Look] = []
+        changed: list[PointerReading] = []
         for name in self._names:
             mark = _mark(self._path(name))
             if name in self._marks and self._marks[name] == mark:
                 continue
             self._marks[name] = mark
             now = look(self._store, name)
-            if now != self._last.get(name, Look(name, None)):
+            if now != self._last.get(name, PointerReading(name, None)):
                 changed.append(now)
             self._last[name] = now
         return changed
@@ -133,7 +133,7 @@ def _mark(path: str) -> _Mark | None:
 
 def follow(
     watchers: list[Watcher], sleep: Callable[[float], object] = time.sleep, interval: float = INTERVAL
-) -> Iterator[Look]:
+) -> Iterator[PointerReading]:
     """Every change at any of them, for ever. Raises PointerError where a state root cannot be listed."""
     while True:
         for watcher in watchers:
@@ -141,7 +141,7 @@ def follow(
         sleep(interval)
 
 
-def members(one: Look) -> dict[str, object]:
+def members(one: PointerReading) -> dict[str, object]:
     """A look as a program reads it: the members of a state, or `status` ABSENT or UNREADABLE and `code`."""
     state = one.state
     if state is None:

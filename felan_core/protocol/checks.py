@@ -38,7 +38,7 @@ class Known(NamedTuple):
 
 
 Check = Callable[[Any, int], None]
-"""Takes a value, and the bytes as JSON of the whole that it is part of. Raises ``Problem``."""
+"""Checks a value; the second argument is the size of the whole JSON text in bytes. Raises ``Problem``."""
 
 _FREE_LEVELS: Final = 16
 """Depth of free JSON that is within ``jsonDepth`` wherever a shape holds it."""
@@ -322,7 +322,7 @@ def check_entries(value: Any, limit: int) -> None:
 
 
 def unique(values: Iterable[str], where: Callable[[int], str], what: str) -> None:
-    """Check that no id stands twice. Raises ``Problem`` at the second one."""
+    """Check that the ids are distinct. Raises ``Problem`` at the first repetition."""
     ids = list(values)
     if len(set(ids)) == len(ids):
         return

@@ -53,7 +53,7 @@ def choices_at(shape: Any, value: Json, path: str) -> list[str]:
 
 
 def _alternatives(of: Type) -> Iterator[Type]:
-    """The types that ``of`` stands for: itself, or the alternatives of a union."""
+    """The types of ``of``: itself, or the alternatives of a union."""
     base: Any = of
     while hasattr(base, "type") and not isinstance(base, StructType):  # Metadata around a type
         base = base.type

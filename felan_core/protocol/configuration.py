@@ -15,7 +15,7 @@ from felan_core.protocol.base import LIMITS, Json, JsonObject, as_list, as_objec
 from felan_core.protocol.checks import check_entries, weight
 from felan_core.protocol.errors import ProtocolError, invalid
 from felan_core.protocol.plain import plain
-from felan_core.protocol.problems import Problem, nearest, said, short
+from felan_core.protocol.problems import Problem, nearest, refusal_text, short
 from felan_core.protocol.session import Thinking
 
 Effect = Literal["screen", "host", "session", "agent"]
@@ -28,14 +28,14 @@ _THINKING: Final[tuple[str, ...]] = get_args(Thinking)
 
 
 class SettingType(Protocol):
-    """The type of a setting: what is wrong with a value, and its JSON Schema."""
+    """The type of a setting: the check of a value, and its JSON Schema."""
 
     def problem(self, value: Json) -> str | None:
-        """What is wrong with plain JSON ``value``, in words; None when nothing is."""
+        """The fault of plain JSON ``value``, in words; None for a valid one."""
         ...
 
     def schema(self) -> JsonObject:
-        """The JSON Schema of the values that are taken."""
+        """The JSON Schema of the accepted values."""
         ...
 
 
@@ -134,7 +134,7 @@ class ListSetting(msgspec.Struct, frozen=True):
 
 
 class MapSetting(msgspec.Struct, frozen=True):
-    """An object: ``of`` by name; only the names in ``names`` where that is given."""
+    """An object: ``of`` by name; ``names`` limits the names unless it is empty."""
 
     of: SettingType
     names: tuple[str, ...] = ()
@@ -193,7 +193,7 @@ class EitherSetting(msgspec.Struct, frozen=True):
 
 
 class ConfigOption(NamedTuple):
-    """One name of the closed list. ``default`` None: nothing stands for it until it is set."""
+    """One name of the closed list. ``default`` None: unset, it has no value."""
 
     name: str
     group: str
@@ -339,14 +339,14 @@ def check_config_values(
         where = f"values.{short(name)}"
         setting = _setting(name, extensions, "values")
         if in_session and not name.startswith(EXTENSION_PREFIX):
-            raise invalid(said(where, "a session takes extensionConfig.* alone"))
+            raise invalid(refusal_text(where, "a session takes extensionConfig.* alone"))
         if value is None:
             continue
         problem = setting.problem(value) or _bounds_problem(value)
         if problem is None and name == "httpProxy":
             problem = _proxy_problem(value)
         if problem is not None:
-            raise invalid(said(where, problem))
+            raise invalid(refusal_text(where, problem))
     return members
 
 

@@ -23,13 +23,13 @@ from felan_core.protocol.errors import ErrorBody, ProtocolError, invalid
 from felan_core.protocol.operations import ClientInfo, Target
 from felan_core.protocol.operations.hosts import Version, Versions
 from felan_core.protocol.plain import plain
-from felan_core.protocol.problems import Problem, one_of, said, short
+from felan_core.protocol.problems import Problem, one_of, refusal_text, short
 from felan_core.protocol.session import Lifecycle
 from felan_core.protocol.validate import parse_schema
 
 
 class BootstrapHello(Wire, frozen=True, kw_only=True):
-    """What any version can read of a ``hello`` of any version; the rest is stripped."""
+    """The members of a ``hello`` that every version can read; all others are removed."""
 
     v: Version
     id: Id
@@ -50,7 +50,7 @@ class ControlRequest(Wire, frozen=True, kw_only=True, forbid_unknown_fields=True
     mode: Maybe[Literal["drain", "force"]] = UNSET
 
     def verify(self) -> None:
-        """``status`` takes no mode."""
+        """``status`` has no mode."""
         if self.command == "status" and self.mode is not UNSET:
             raise Problem(".mode", "status takes none")
 
@@ -141,10 +141,10 @@ def parse_control_request(raw: Json) -> ControlRequest:
     if target is not None:
         for name in target:
             if name not in _TARGET_MEMBERS:
-                raise invalid(said(f"target.{short(name)}", f"the name {one_of(_TARGET_MEMBERS)}"))
+                raise invalid(refusal_text(f"target.{short(name)}", f"the name {one_of(_TARGET_MEMBERS)}"))
     for name in value:
         if name not in _REQUEST_MEMBERS:
-            raise invalid(said(short(name), f"the name {one_of(_REQUEST_MEMBERS)}"))
+            raise invalid(refusal_text(short(name), f"the name {one_of(_REQUEST_MEMBERS)}"))
     return parse_schema(ControlRequest, value, "")
 
 

@@ -69,7 +69,7 @@ def _inline(state: "StateCore") -> None:
 
 
 def _open_brackets(text: str) -> int:
-    """The most that stand open at once."""
+    """The largest number of brackets open at once."""
     now = most = 0
     for bracket in _BRACKET.findall(text):
         now = now + 1 if bracket == "[" else max(0, now - 1)

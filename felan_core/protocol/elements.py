@@ -262,7 +262,7 @@ class ViewElement(ElementBase, tag="view", frozen=True, kw_only=True):
 
 
 _TYPES: Final[dict[ColumnType, type]] = {"string": str, "number": int, "boolean": bool, "time": int}
-"""What the cells of a column are; a number may be a float as well."""
+"""The type of a column's cells; a number may be a float as well."""
 
 
 Element = Union[StatusElement, ProgressElement, DocumentElement, ViewElement]

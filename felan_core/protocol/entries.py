@@ -80,7 +80,7 @@ class Part(Wire, tag_field="type", frozen=True, kw_only=True):
 
 
 class TextPart(Part, tag="text", frozen=True, kw_only=True):
-    """What the agent or the user said."""
+    """A message of the agent or the user."""
 
 
 class ThinkingPart(Part, tag="thinking", frozen=True, kw_only=True):
@@ -124,7 +124,7 @@ class MessageEntry(EntryBase, tag="message", frozen=True, kw_only=True):
 
 
 class ToolContent(Wire, tag_field="type", frozen=True, kw_only=True):
-    """One piece of what a tool call shows."""
+    """One part of a tool call's content."""
 
 
 class ToolText(ToolContent, tag="text", frozen=True, kw_only=True):
@@ -185,7 +185,7 @@ class ToolEntry(EntryBase, tag="tool", frozen=True, kw_only=True):
 
 
 class NoticeEntry(EntryBase, tag="notice", frozen=True, kw_only=True):
-    """Something that the host says in the transcript: an agent that died, a memory that is not there."""
+    """A notice of the host in the transcript: an agent died, an agent's memory is lost."""
 
     tone: Tone
     title: Label

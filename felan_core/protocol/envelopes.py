@@ -96,14 +96,14 @@ class TextFrame(Wire, frozen=True, kw_only=True):
 
 
 class ResyncRequired(Wire, tag_field="type", tag="resync_required", frozen=True, kw_only=True):
-    """The client missed something of ``session`` and has to attach anew."""
+    """The client missed events of ``session`` and has to attach again."""
 
     session: Id
     reason: Label
 
 
 class ProtocolFailure(Wire, tag_field="type", tag="protocol_error", frozen=True, kw_only=True):
-    """The other side sent what is not the protocol. The connection closes after it."""
+    """The other side broke the protocol. The connection closes after this frame."""
 
     error: ErrorBody
 

@@ -24,7 +24,7 @@ from felan_core.protocol.base import (
 )
 from felan_core.protocol.checks import unique
 from felan_core.protocol.errors import invalid
-from felan_core.protocol.problems import Problem, one_of, said, short
+from felan_core.protocol.problems import Problem, one_of, refusal_text, short
 
 
 class Option(Wire, frozen=True, kw_only=True):
@@ -221,14 +221,16 @@ def check_values(fields: Sequence[FormField], values: JsonObject, path: str) -> 
     declared = {field.id: field for field in fields}
     for name in values:
         if name not in declared:
-            raise invalid(said(f"{path}.{short(name)}", f"no field has this id: it {one_of(declared)}"))
+            raise invalid(
+                refusal_text(f"{path}.{short(name)}", f"no field has this id: it {one_of(declared)}")
+            )
     for field in fields:
         if field.id not in values:
             if or_default(field.required, False):
-                raise invalid(said(f"{path}.{short(field.id)}", "is required"))
+                raise invalid(refusal_text(f"{path}.{short(field.id)}", "is required"))
             continue
         problem = field_problem(field, values[field.id])
         if problem is not None:
             if isinstance(field, EnumField | MultiSelectField):
                 problem = f"{problem}: each {one_of(option.id for option in field.options)}"
-            raise invalid(said(f"{path}.{short(field.id)}", problem))
+            raise invalid(refusal_text(f"{path}.{short(field.id)}", problem))

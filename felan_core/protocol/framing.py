@@ -7,7 +7,7 @@ import msgspec
 
 from felan_core.protocol.base import LIMITS, MAX_INTEGER, UNSET, JsonObject, kind_of
 from felan_core.protocol.errors import ProtocolError, invalid
-from felan_core.protocol.problems import said, short
+from felan_core.protocol.problems import refusal_text, short
 from felan_core.protocol.validate import check_utf8, normalised, untyped
 
 _decode: Final = msgspec.json.Decoder[Any]().decode
@@ -45,16 +45,16 @@ def _require_exact(value: Any, depth: int, path: str) -> None:
         return
     if kind is int:
         if not -MAX_INTEGER <= value <= MAX_INTEGER:
-            raise invalid(said(path, "an integer beyond 2^53 - 1"))
+            raise invalid(refusal_text(path, "an integer beyond 2^53 - 1"))
     elif kind is float:
         if not isfinite(value):
-            raise invalid(said(path, "not a finite number"))
+            raise invalid(refusal_text(path, "not a finite number"))
     elif depth >= LIMITS.json_depth:
-        raise invalid(said(path, f"nested deeper than {LIMITS.json_depth}"))
+        raise invalid(refusal_text(path, f"nested deeper than {LIMITS.json_depth}"))
     elif kind is dict:
         for name, item in value.items():
             if type(name) is not str:
-                raise invalid(said(path, "a member name that is no string"))
+                raise invalid(refusal_text(path, "a member name that is no string"))
             _require_exact(item, depth + 1, f"{path}.{short(name)}")
     elif kind is list:
         for index, item in enumerate(value):
@@ -65,7 +65,7 @@ def _require_exact(value: Any, depth: int, path: str) -> None:
             if item is not UNSET:
                 _require_exact(item, depth + 1, f"{path}.{name}")
     else:
-        raise invalid(said(path, "not plain JSON"))
+        raise invalid(refusal_text(path, "not plain JSON"))
 
 
 class JsonLineDecoder:

@@ -14,7 +14,7 @@ import msgspec
 
 from felan_core.protocol.base import LIMITS, Json, kind_of
 from felan_core.protocol.errors import invalid
-from felan_core.protocol.problems import one_of, said
+from felan_core.protocol.problems import one_of, refusal_text
 
 T = TypeVar("T")
 _MAX_INTEGER = 2**53 - 1
@@ -30,27 +30,27 @@ def plain(value: Any, depth: int = 0, path: str = "") -> Json:
             try:
                 value.encode("utf-8")
             except UnicodeEncodeError:
-                raise invalid(said(path, "a lone surrogate")) from None
+                raise invalid(refusal_text(path, "a lone surrogate")) from None
         return value
     if kind is int:
         if not -_MAX_INTEGER <= value <= _MAX_INTEGER:
-            raise invalid(said(path, "an integer beyond 2^53 - 1"))
+            raise invalid(refusal_text(path, "an integer beyond 2^53 - 1"))
         return value
     if kind is float:
         return _number(value, path)
     if depth >= LIMITS.json_depth:
-        raise invalid(said(path, f"nested deeper than {LIMITS.json_depth}"))
+        raise invalid(refusal_text(path, f"nested deeper than {LIMITS.json_depth}"))
     if kind is list:
         return [plain(item, depth + 1, f"{path}[{index}]") for index, item in enumerate(value)]
     if kind is dict:
         copy: dict[str, Any] = {}
         for name, item in value.items():
             if type(name) is not str:
-                raise invalid(said(path, "a member name that is no string"))
+                raise invalid(refusal_text(path, "a member name that is no string"))
             plain(name, depth + 1, path)
             copy[name] = plain(item, depth + 1, f"{path}.{name[:40]}" if path else name[:40])
         return copy
-    raise invalid(said(path, "not plain JSON"))
+    raise invalid(refusal_text(path, "not plain JSON"))
 
 
 def is_normal(value: Any, levels: int, *, decoded: bool = False) -> bool:
@@ -92,10 +92,10 @@ def is_normal(value: Any, levels: int, *, decoded: bool = False) -> bool:
 
 def _number(value: float, path: str) -> int | float:
     if value != value or value in (float("inf"), float("-inf")):
-        raise invalid(said(path, "not a finite number"))
+        raise invalid(refusal_text(path, "not a finite number"))
     if value.is_integer():
         if abs(value) > _MAX_INTEGER:
-            raise invalid(said(path, "an integer beyond 2^53 - 1"))
+            raise invalid(refusal_text(path, "an integer beyond 2^53 - 1"))
         return int(value)
     return value
 
@@ -157,4 +157,4 @@ def reword(message: str, where: str, shape: Any = Any, value: Json = None) -> st
         rule = "not of the form that this member has"
     elif found := of(r"Expected `([^`]*)`, got `([^`]*)`"):
         rule = f"must be {_name(found[1])}, not {_name(found[2])}"
-    return said(path, rule)
+    return refusal_text(path, rule)

@@ -1,4 +1,4 @@
-"""What breaks a rule inside a value: the rule in words, and the path, put together on the way out."""
+"""A broken rule inside a value: the rule in words, and its path, which each parent extends."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,7 +16,7 @@ class Problem(Exception):
         self.rule = rule
 
     def under(self, where: str) -> "Problem":
-        """The same problem, seen from the value that holds this one at ``where``."""
+        """The same problem with the path of its parent, which has this value at ``where``."""
         self.where = where + self.where
         return self
 
@@ -26,7 +26,7 @@ _NAMED_CHOICES = 24
 
 
 def short(text: str, limit: int = 40) -> str:
-    """As much of a name from outside as an error may repeat: in a place, or quoted with ``!r``."""
+    """A name from outside, cut to ``limit`` characters and … for an error message."""
     cut = text if len(text) <= limit else text[:limit] + "…"
     return cut.encode("utf-8", "replace").decode()
 
@@ -56,8 +56,8 @@ def nearest(name: str, names: Sequence[str]) -> str:
     return f"{short(name)!r}; the nearest is {near[0]}" if near else repr(short(name))
 
 
-def said(where: str, rule: str) -> str:
-    """What a refusal says: the place, cut in its middle where it is long, and the whole rule."""
+def refusal_text(where: str, rule: str) -> str:
+    """The message of a refusal: the place, cut in its middle where it is long, and the whole rule."""
     place = where.removeprefix(".")
     if len(place) > _PLACE_HEAD + _PLACE_TAIL:
         place = f"{place[:_PLACE_HEAD]}…{place[-_PLACE_TAIL:]}"

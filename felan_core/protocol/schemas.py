@@ -125,7 +125,7 @@ def _definitions() -> dict[str, Any]:
 
 
 def _complete(schema: JsonObject, shape: type[Wire]) -> None:
-    """Add to the schema of a struct what msgspec's does not say."""
+    """Add the constraints to a struct's schema that msgspec does not write."""
     members = cast(JsonObject, schema.get("properties", {}))
     required = cast(list[str], schema.setdefault("required", []))
     for name in members:
@@ -257,7 +257,7 @@ def _request(op: str) -> JsonObject:
 
 
 def _collect(schema: Any, definitions: dict[str, Any], needed: dict[str, Any]) -> None:
-    """Gather what ``schema`` refers to, and what that refers to."""
+    """Collect the references of ``schema``, transitively."""
     members = as_object(schema)
     if members is not None:
         ref = members.get("$ref")

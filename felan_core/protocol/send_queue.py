@@ -49,7 +49,7 @@ class SendQueue:
         return True
 
     def forget(self, session: str) -> None:
-        """Drop the queued events and text of ``session``: it was detached, or is attached anew."""
+        """Drop the queued events and text of ``session``: it was detached, or is attached again."""
         kept = deque(item for item in self._frames if item[1] != session)
         self._queued -= sum(len(frame) for frame, owner in self._frames if owner == session)
         self._frames = kept
@@ -69,12 +69,12 @@ class SendQueue:
         return b"".join(burst)
 
     def written(self, size: int) -> None:
-        """``size`` bytes of those that were taken are with the transport."""
+        """The transport accepted ``size`` of the bytes taken from the queue."""
         self._taken -= size
         self.behind = self.behind and self.unsent > self.limit // 2
 
     def clear(self) -> None:
-        """Drop everything; what is queued from now on goes nowhere."""
+        """Drop the queue; later frames are dropped as well."""
         self._closed = True
         self._frames.clear()
         self._queued = self._taken = 0

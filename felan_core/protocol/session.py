@@ -138,7 +138,7 @@ class AgentInfo(Wire, frozen=True, kw_only=True):
 
 
 class Catalogue(Wire, frozen=True, kw_only=True):
-    """What this session can do. What its backend cannot do is not in ``operations``."""
+    """The session's capabilities. ``operations`` lists only those that its backend supports."""
 
     operations: Annotated[list[Label], Page]
     commands: Annotated[list[Command], Page]
@@ -206,7 +206,7 @@ class ExecutionRow(Wire, frozen=True, kw_only=True):
 
 
 class Branch(Wire, frozen=True, kw_only=True):
-    """The active branch. ``leaf`` absent: nothing was said yet."""
+    """The active branch. ``leaf`` absent: the branch is empty."""
 
     leaf: Maybe[Id] = UNSET
 
@@ -222,7 +222,7 @@ class History(Wire, frozen=True, kw_only=True):
 
 
 class SessionHeader(Wire, frozen=True, kw_only=True):
-    """What ``session.updated`` replaces."""
+    """The members that ``session.updated`` replaces."""
 
     state: SessionStateName
     cwd: Text

@@ -38,14 +38,14 @@ class CompletionOnlyStream(StreamRef, frozen=True, kw_only=True):
 
 
 class Prefix(Protocol):
-    """The text that a reducer holds: a ``str``, or a buffer that is cheap to append to."""
+    """The text in a reducer: a ``str``, or a buffer that is cheap to append to."""
 
     def __len__(self) -> int: ...
     def __getitem__(self, key: slice, /) -> str: ...
 
 
 class ActiveStream(NamedTuple):
-    """What a reducer holds of a stream that is under way."""
+    """A reducer's state of an open stream."""
 
     kind: StreamKind
     text: Prefix

@@ -1,8 +1,8 @@
 """The two ways into every shape: ``decode`` reads bytes, ``parse_schema`` plain JSON, with one verdict.
 
 Bytes are decoded into the shape by msgspec, with its constraints; a scan of the bytes and one check pass add
-the rules that a decoder cannot see. Where that gives no yes, and for plain JSON in another than its normal
-form, the full check runs: a walk, the conversion, the same check pass. It words every refusal.
+the rules that a decoder cannot see. The full check runs where this fast path accepts nothing, and for plain
+JSON that is not in its normal form: a walk, the conversion, the same check pass. It words every refusal.
 """
 
 from itertools import product
@@ -14,7 +14,7 @@ from felan_core.protocol.base import LIMITS, Json
 from felan_core.protocol.checks import Known, check_entries, compiled, spells, weight
 from felan_core.protocol.errors import ProtocolError, invalid
 from felan_core.protocol.plain import convert, is_normal, plain
-from felan_core.protocol.problems import Problem, said
+from felan_core.protocol.problems import Problem, refusal_text
 from felan_core.protocol.scan import is_plain, nests_deeper, outside_strings
 
 T = TypeVar("T")
@@ -82,7 +82,7 @@ _shapes: dict[Any, Shape[Any]] = {}
 
 
 def shape_of(shape: type[T]) -> Shape[T]:
-    """The reader of ``shape`` (a struct, or any type that msgspec takes), made once."""
+    """The reader of ``shape`` (a struct, or any other type of msgspec), made once."""
     known = _shapes.get(shape)
     if known is None:
         known = _shapes[shape] = Shape(shape)
@@ -158,7 +158,7 @@ def untyped(line: bytes) -> Json:
 
 
 def _why(line: bytes) -> str:
-    """Why ``line`` is no JSON over this wire. Only asked of what is refused, so it may take its time."""
+    """The reason why ``line`` is not valid JSON on this wire. Only refusals call it, so it may be slow."""
     import json
 
     def refuse(name: str) -> None:
@@ -175,7 +175,7 @@ def _why(line: bytes) -> str:
 
 
 def check_utf8(line: bytes) -> None:
-    """Refuse a byte order mark and what is not UTF-8. Raises ``ProtocolError('invalid_request')``."""
+    """Refuse a byte order mark and invalid UTF-8. Raises ``ProtocolError('invalid_request')``."""
     if line.isascii():
         return
     if line.startswith(b"\xef\xbb\xbf"):
@@ -188,4 +188,4 @@ def check_utf8(line: bytes) -> None:
 
 def refusal(problem: Problem, where: str) -> ProtocolError:
     """The error of the wire for a broken rule, with the whole path."""
-    return invalid(said(where + problem.where, problem.rule))
+    return invalid(refusal_text(where + problem.where, problem.rule))

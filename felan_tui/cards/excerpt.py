@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
-from felan_tui.cards.subject import Line, row_content
+from felan_tui.cards.subject import SubjectLine, row_content
 from felan_tui.text.cells import cut
 
 MOST = 5_000
@@ -28,7 +28,7 @@ class Excerpt(Widget):
     Excerpt { height: auto; width: 1fr; padding: 0 0 0 2; }
     """
 
-    def __init__(self, lines: Iterable[Line]) -> None:
+    def __init__(self, lines: Iterable[SubjectLine]) -> None:
         super().__init__()
         kept = list(islice(lines, MOST + 1))
         self._more = len(kept) > MOST

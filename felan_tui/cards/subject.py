@@ -48,7 +48,7 @@ _DIFF = {
 
 
 @dataclass(frozen=True)
-class Line:
+class SubjectLine:
     """One line before folding: text that is safe already, and a style of theme variables.
 
     `lead` stands before its first row, `hang` before those that it is folded into; both are as wide. `prose`
@@ -74,10 +74,10 @@ def _one_line(text: str) -> str:
     return visible(text).replace("\n", "␊")
 
 
-def _agents(text: str, style: str = "", first: str = AGENTS, *, prose: bool = False) -> Iterator[Line]:
+def _agents(text: str, style: str = "", first: str = AGENTS, *, prose: bool = False) -> Iterator[SubjectLine]:
     """What an agent wrote, line by line."""
     for line in text.split("\n"):
-        yield Line(visible(line.removesuffix("\r")), style, first, AGENTS, prose)
+        yield SubjectLine(visible(line.removesuffix("\r")), style, first, AGENTS, prose)
         first = AGENTS
 
 
@@ -86,23 +86,23 @@ def _path(path: str) -> str:
     return _one_line(shlex.quote(path))
 
 
-def _diff(change: DiffSubject, context: int) -> Iterator[Line]:
+def _diff(change: DiffSubject, context: int) -> Iterator[SubjectLine]:
     old = or_default(change.old, None)
     found = compare(old, change.new)
     counts = f"  +{found.added:,} −{found.removed:,}{'  new file' if old is None else ''}"
-    yield Line(f"{_path(change.path)}{counts}", "bold")
+    yield SubjectLine(f"{_path(change.path)}{counts}", "bold")
     for note in found.notes:
-        yield Line(note, "$text-warning")
+        yield SubjectLine(note, "$text-warning")
     lines = found.lines(context=context, longest=LONGEST, edges=context > 0)
     yield from map(_diff_line, lines)
 
 
-def _diff_line(line: DiffLine) -> Line:
+def _diff_line(line: DiffLine) -> SubjectLine:
     lead, style = _DIFF[line.kind]
-    return Line(line.text, style, lead, AGENTS)
+    return SubjectLine(line.text, style, lead, AGENTS)
 
 
-def subject_lines(subject: ApprovalSubject, *, title: str = "", context: int = 0) -> Iterator[Line]:
+def subject_lines(subject: ApprovalSubject, *, title: str = "", context: int = 0) -> Iterator[SubjectLine]:
     """All lines of an approval, lazily: what would run first.
 
     `title` is what the agent calls it, and is quoted. `context` equal lines stand around what a diff changes:
@@ -114,13 +114,13 @@ def subject_lines(subject: ApprovalSubject, *, title: str = "", context: int = 0
     shown = {change.path for change in changes}
     for path in or_default(subject.paths, []):
         if path not in shown:
-            yield Line(_path(path), "bold")
+            yield SubjectLine(_path(path), "bold")
     cwd = or_default(subject.cwd, "")
-    folder = [Line(f"in {_path(cwd)}", MUTED)] if cwd else []
+    folder = [SubjectLine(f"in {_path(cwd)}", MUTED)] if cwd else []
     if not changes:
         yield from folder
     if title:
-        yield Line(f"“{_one_line(title)}”", MUTED if command or changes else "")
+        yield SubjectLine(f"“{_one_line(title)}”", MUTED if command or changes else "")
     for change in changes:
         yield from _diff(change, context)
     if changes:
@@ -129,7 +129,7 @@ def subject_lines(subject: ApprovalSubject, *, title: str = "", context: int = 0
         yield from _agents(text)
 
 
-def request_lines(request: InteractionRequest, *, context: int = WHOLE_CONTEXT) -> Iterator[Line]:
+def request_lines(request: InteractionRequest, *, context: int = WHOLE_CONTEXT) -> Iterator[SubjectLine]:
     """All that a request says beside its options and the title of a card, for its excerpt and its whole
     view.
     """
@@ -152,14 +152,14 @@ def request_lines(request: InteractionRequest, *, context: int = WHOLE_CONTEXT) 
             return
 
 
-def folded(lines: Iterable[Line], width: int) -> Iterator[Content]:
+def folded(lines: Iterable[SubjectLine], width: int) -> Iterator[Content]:
     """The lines as rows of at most `width` cells each."""
     for line in lines:
         for lead, piece in line.rows(width):
             yield row_content(line, lead, piece)
 
 
-def row_content(line: Line, lead: str, piece: str) -> Content:
+def row_content(line: SubjectLine, lead: str, piece: str) -> Content:
     """One row of a line."""
     tone = line.style if lead in ("+ ", "- ") else MUTED
     parts = [(lead, tone), (piece, line.style)]

@@ -9,7 +9,7 @@ from textual.strip import Strip
 
 from felan_core.protocol.interactions import Interaction
 from felan_tui.cards.lines import Lines
-from felan_tui.cards.subject import Line, request_lines
+from felan_tui.cards.subject import SubjectLine, request_lines
 from felan_tui.cards.wording import header
 from felan_tui.text.cells import pad
 from felan_tui.transcript.line_view import LineView
@@ -41,7 +41,7 @@ class WholeLines(LineView, can_focus=True):
 
     def __init__(self, interaction: Interaction, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._lines: list[Line] = list(request_lines(interaction.request))
+        self._lines: list[SubjectLine] = list(request_lines(interaction.request))
         self._folded: tuple[int, list[tuple[str, str]]] | None = None
 
     def rows(self, width: int) -> list[tuple[str, str]]:

@@ -30,7 +30,7 @@ from felan_tui.text.output import print_error, print_json, print_out
 
 if TYPE_CHECKING:
     from felan_core.pointer.store import PointerStore
-    from felan_core.pointer.watch import Look
+    from felan_core.pointer.watch import PointerReading
 
 SCHEMAS = ("state", "publish-request")
 RAW: dict[str, Any] = {"ignore_unknown_options": True, "allow_interspersed_args": False}
@@ -108,7 +108,7 @@ def _rooted(arguments: tuple[str, ...]) -> tuple[str, ...]:
 def show(session: str | None, state_root: str | None, as_json: bool) -> None:
     """Show the pointer of SESSION, or the one that changed last."""
     with failures(as_json):
-        from felan_core.pointer.watch import Look, members
+        from felan_core.pointer.watch import PointerReading, members
         from felan_tui.cli.pointer_text import whole
 
         if session is None:
@@ -116,7 +116,7 @@ def show(session: str | None, state_root: str | None, as_json: bool) -> None:
             one = readable[0] if readable else None
         else:
             store = store_with(session, state_root)
-            one = Look(session, store.read(session))
+            one = PointerReading(session, store.read(session))
         if one is None or one.state is None:
             which = "any session" if session is None else "this session"
             fail(as_json, exits.NOT_FOUND, "ABSENT", f"There is no task pointer of {which}.")
@@ -126,7 +126,7 @@ def show(session: str | None, state_root: str | None, as_json: bool) -> None:
             print_out(whole(one))
 
 
-def _all(state_root: str | None) -> "list[tuple[PointerStore, Look]]":
+def _all(state_root: str | None) -> "list[tuple[PointerStore, PointerReading]]":
     """Every session of every store, the one that changed last first."""
     from felan_core.pointer.watch import look_at_all
 

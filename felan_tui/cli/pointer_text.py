@@ -11,7 +11,7 @@ from felan_tui.text.safe import safe, safe_line
 if TYPE_CHECKING:
     from felan_core.pointer.about import About
     from felan_core.pointer.install.doctor import Finding, Report
-    from felan_core.pointer.watch import Look
+    from felan_core.pointer.watch import PointerReading
 
 _LONGEST = 60  # cells of a pointer's first line in a list
 
@@ -26,7 +26,7 @@ def clean_lines(text: str) -> str:
     return safe(text)
 
 
-def line(one: "Look") -> str:
+def line(one: "PointerReading") -> str:
     """A session on one line: when, status, revision, id, and how its text begins."""
     state = one.state
     if state is None:
@@ -40,7 +40,7 @@ def line(one: "Look") -> str:
     return words.rstrip()
 
 
-def whole(one: "Look") -> str:
+def whole(one: "PointerReading") -> str:
     """Everything that a state holds."""
     state = one.state
     assert state is not None
@@ -65,7 +65,7 @@ def next_step(text: str | None) -> str | None:
     return next(named, lines[-1])
 
 
-def entry(one: "Look", about: "About", now: float, width: int) -> list[str]:
+def entry(one: "PointerReading", about: "About", now: float, width: int) -> list[str]:
     """A session in a list: where it stands, then how its text begins beside its next step."""
     from felan_core.pointer.handover import age_words, instant_seconds
 

@@ -29,7 +29,7 @@ from felan_core.protocol import (
 from felan_core.protocol.control import is_control
 from felan_core.protocol.framing import parse_line
 from felan_core.protocol.operations import AttachResult
-from felan_core.protocol.problems import printable, said, short
+from felan_core.protocol.problems import printable, refusal_text, short
 from felan_tui.cli.members import misspelt_at, unknown_members
 from felan_tui.cli.splice import Splice
 
@@ -190,7 +190,7 @@ class Recording:
             self.unknown_members += 1
             if member.meant is not None:
                 rule = f"no member has this name; the nearest is {member.meant}"
-                self._refuse(number, "unknown_member", said(member.place, rule))
+                self._refuse(number, "unknown_member", refusal_text(member.place, rule))
 
     def _check_late(self, number: int, line: bytes) -> None:
         """Check a reply whose request was not before it. One without any request is counted: its envelope is

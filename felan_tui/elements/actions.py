@@ -38,7 +38,7 @@ def element_actions(element: ActiveElement) -> list[Action]:
 
 
 def row_actions(element: ActiveElement, item: ViewItem | None = None) -> list[Action]:
-    """The actions that the element declares for its rows; those of one row, where `item` is given."""
+    """The actions that the element declares for its rows; those of one row, where `item` is not None."""
     declared = [action for action in or_default(element.actions, []) if action.scope == "item"]
     own = or_default(item.actions, None) if item is not None else None
     return declared if own is None else [action for action in declared if action.id in own]
@@ -55,7 +55,7 @@ class ActionBar(Widget, can_focus=True):
     """
 
     class RowLeft(Message):
-        """The row's actions were left, or one was chosen: the rows are what counts again."""
+        """The row's actions were left, or one was chosen: the rows have the focus again."""
 
         def __init__(self, bar: "ActionBar") -> None:
             super().__init__()
@@ -108,7 +108,7 @@ class ActionBar(Widget, can_focus=True):
 
     @property
     def row(self) -> ViewItem | None:
-        """The row whose actions stand here."""
+        """The row whose actions are shown."""
         return self._row
 
     async def choose_row(self, row: ViewItem) -> bool:
@@ -255,7 +255,7 @@ class ActionBar(Widget, can_focus=True):
 
     @property
     def draft(self) -> Mapping[str, Any]:
-        """What is filled in and not sent."""
+        """The filled-in values that are not sent."""
         return self._form.draft if self._form is not None else {}
 
     async def on_form_body_submitted(self, event: FormBody.Submitted) -> None:

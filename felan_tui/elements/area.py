@@ -73,7 +73,7 @@ class ElementBox(Widget):
 
     def on_action_bar_row_left(self, event: ActionBar.RowLeft) -> None:
         event.stop()
-        # Back to the rows, unless somebody went elsewhere meanwhile.
+        # Back to the rows, unless the focus went elsewhere meanwhile.
         focused = self.screen.focused
         if focused is None or focused is self.actions or self.actions in focused.ancestors_with_self:
             self.main.focus()

@@ -22,7 +22,7 @@ GLYPHS = {
     "failed": ("✗", "error"),
     "cancelled": ("–", "warning"),
 }
-"""State to glyph and theme variable: state is told by both."""
+"""State to glyph and theme variable: both show it."""
 
 
 @dataclass(frozen=True)

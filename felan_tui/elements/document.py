@@ -17,7 +17,7 @@ RenderMarkdown = Callable[[str, int], list[Strip]]
 
 
 def plain_markdown(text: str, width: int) -> list[Strip]:
-    """The Markdown as it was written, wrapped: what is shown where no renderer is given."""
+    """The Markdown source, wrapped: the default where no renderer is passed."""
     return [Strip([Segment(line)]) for line in wrap(safe(text), max(1, width))]
 
 

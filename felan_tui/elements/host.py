@@ -1,4 +1,4 @@
-"""Tells the host's own elements, which have their own places on the screen, from all others."""
+"""Separates the host's own elements, which have their own places on the screen, from all others."""
 
 HOST_PREFIX = "felan."
 

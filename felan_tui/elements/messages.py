@@ -1,4 +1,4 @@
-"""What an element tells the screen."""
+"""The messages that an element posts to the screen."""
 
 from typing import Any
 

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 
 WINDOW = 30.0
-"""Seconds of samples that the rate is taken over."""
+"""Seconds of samples in the rate."""
 
 ENOUGH = 1.0
 """Seconds that the samples must span before a rate is named."""
@@ -28,7 +28,7 @@ class Pace:
         self._samples: deque[tuple[float, float]] = deque(maxlen=SAMPLES)
 
     def sample(self, value: float) -> None:
-        """The element has `value` now. A value that went back starts anew: something else is counted."""
+        """The element has `value` now. A smaller value starts a new count."""
         now = self._clock()
         if self._samples and value < self._samples[-1][1]:
             self._samples.clear()

@@ -33,7 +33,7 @@ class ProgressLine(Widget):
         still: bool = False,
         id: str | None = None,
     ) -> None:
-        """`still` for a low-bandwidth screen: the pulse stands."""
+        """`still` stops the pulse, for a low-bandwidth screen."""
         super().__init__(id=id)
         self.element = element
         self._still = still

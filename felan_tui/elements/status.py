@@ -20,11 +20,11 @@ TONES = {
     "muted": ("·", "$text-muted"),
 }
 MOST = 4
-"""Rows; what is more is counted on the last one."""
+"""The largest number of rows; the last one counts the rest."""
 
 
 class StatusLines(Widget):
-    """One row for each status element, in the order given. The host's own elements are not shown here."""
+    """One row for each status element, in their order. The host's own elements are not shown here."""
 
     DEFAULT_CSS = """
     StatusLines { height: auto; width: 1fr; padding: 0 1; }

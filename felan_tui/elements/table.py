@@ -80,7 +80,7 @@ def _align(column: Column) -> Align:
 
 
 def _share(wanted: Sequence[int], numbers: Sequence[bool], width: int) -> list[int]:
-    """Widths for the columns: what each wants if there is room; text gives way before numbers and times."""
+    """Column widths: the natural ones if there is room; else text shrinks before numbers and times."""
     widths = [min(WIDEST, max(NARROWEST, want)) for want in wanted]
     while widths and sum(map(bool, widths)) and _total(widths) > width:
         soft = [index for index, one in enumerate(widths) if one > NARROWEST and not numbers[index]]
@@ -178,7 +178,7 @@ def list_rows(view: ViewElement, width: int, zone: tzinfo | None = None) -> tupl
 
 
 def page_words(page: ViewPage, shown: int) -> str:
-    """`3 of 120`, or `rows 51 to 100 of 120`, or what is known when the total is not."""
+    """`3 of 120`, or `rows 51 to 100 of 120`; without a total, the known part."""
     first = page.index * page.size
     total = or_default(page.total, None)
     if first == 0 and not page.has_more:

@@ -66,7 +66,7 @@ class ViewPanel(LineView, can_focus=True):
         super().__init__(id=id)
         self.element = element
         self.cursor: int | None = None
-        """Index of the row under the cursor; None until somebody moved there."""
+        """Index of the row under the cursor; None until the user moved there."""
         self.sorting: Sorting | None = None
         self._items = ordered(element.items, None)
         self._zone = zone
@@ -137,7 +137,7 @@ class ViewPanel(LineView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         width, height, base = self.line_width, self.scrollable_content_region.height, self.ground
         rows, header = self._rows(width)
-        # Title and header stand at the top, the page at the bottom, and the rows scroll between them.
+        # Title and header are at the top, the page at the bottom, and the rows scroll between them.
         lead: list[tuple[str, str]] = []
         if title := safe_line(or_default(self.element.title, "")).strip():
             lead.append((title, "view--title"))

@@ -1,5 +1,5 @@
-"""The task pointer on the screen: what it says and said, how it is edited and published.
+"""The task pointer on the screen: its history, its editor and its publish.
 
-`facts` is pure; `desk` asks the host; `editor` and `conflict` are widgets. The screen that holds them is
+`facts` is pure; `controller` asks the host; `editor` and `conflict` are widgets. They belong to the screen
 `felan_tui.screens.pointer`.
 """

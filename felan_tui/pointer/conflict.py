@@ -1,4 +1,4 @@
-"""A publish that came too late: both texts, and what can be done with them. Nothing happens by itself."""
+"""A publish that came too late: both texts, and the choice between them. Nothing happens by itself."""
 
 import time
 from collections.abc import Callable
@@ -36,7 +36,7 @@ class PointerConflict(Vertical):
     """
 
     class Chosen(Message):
-        """What is to be done."""
+        """The choice."""
 
         def __init__(self, choice: Choice) -> None:
             super().__init__()

@@ -20,14 +20,14 @@ _TRIES = 3
 
 @dataclass(frozen=True)
 class Draft:
-    """A text that is not published, and what it was begun from."""
+    """A text that is not published, and the pointer that it started from."""
 
     base: Pointer
     text: str
 
 
 class Outcome(NamedTuple):
-    """What became of a publish or a clear. ``words`` say why not; ``pointer`` is what stands now."""
+    """The result of a publish or a clear. ``words``: why it failed; ``pointer``: the current one."""
 
     kind: Literal["done", "stale", "failed"]
     pointer: Pointer | None = None
@@ -44,11 +44,11 @@ class PointerController:
         self.draft: Draft | None = None
         self.changed: Callable[[], None] | None = None
         self._since: list[Pointer] | None = None
-        """What came since an action was asked for, while its answer is out."""
+        """The updates that arrived since an action was requested, before its answer."""
 
     @property
     def latest(self) -> Pointer | None:
-        """The pointer as it stands; None where the host has shown none."""
+        """The current pointer; None where the host has shown none."""
         return self.history.latest
 
     @property
@@ -76,7 +76,7 @@ class PointerController:
             self.draft = None
 
     async def publish(self, text: str, base: Pointer) -> Outcome:
-        """Publish ``text`` over ``base``, and over nothing else. Once it stands the draft is gone."""
+        """Publish ``text`` over ``base`` alone. A successful publish deletes the draft."""
         generation, revision = base.expected
         values: JsonObject = {
             "expectedGeneration": generation,

@@ -11,7 +11,7 @@ from felan_tui.text.widgets import Line, SafeButton
 
 
 class PointerArea(SafeTextArea):
-    """The text. A paste that no pointer can hold is refused whole, and said."""
+    """The text. A paste that is too large for a pointer is refused whole, with a notice."""
 
     class TooLarge(Message):
         """A paste of ``size`` bytes was refused."""
@@ -28,7 +28,7 @@ class PointerArea(SafeTextArea):
 
 
 class PointerEditor(Vertical):
-    """The editor. It publishes nothing itself: its buttons tell the screen."""
+    """The editor. It publishes nothing itself: its buttons post messages to the screen."""
 
     DEFAULT_CSS = """
     PointerEditor { height: 1fr; }
@@ -41,7 +41,7 @@ class PointerEditor(Vertical):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._told = ""
-        """The text that was last told about."""
+        """The text last reported."""
 
     def compose(self) -> ComposeResult:
         yield PointerArea(placeholder="The goal, and the next step", compact=True, id="area")
@@ -57,7 +57,7 @@ class PointerEditor(Vertical):
 
     @property
     def text(self) -> str:
-        """What is written."""
+        """The text."""
         return self.area.text
 
     def begin(self, text: str) -> int:

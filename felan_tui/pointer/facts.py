@@ -1,4 +1,4 @@
-"""What the task pointer says and said, as this client saw it: pure shapes from the element `felan.pointer`.
+"""The task pointer and its history, as this client saw it: pure shapes from the element `felan.pointer`.
 
 The rules of a text are those of the task pointer's contract, §1; the host has the last word on them.
 """
@@ -57,7 +57,7 @@ class Pointer:
 
     @property
     def expected(self) -> tuple[str, int]:
-        """What a publish over this one expects (§2)."""
+        """The generation and revision that a publish over this one expects (§2)."""
         return (self.generation or "ABSENT", self.revision)
 
     @property
@@ -85,7 +85,7 @@ class Pointer:
 
 
 def pointer_of(element: ViewElement) -> Pointer | None:
-    """What the element says; None where there is no item in it."""
+    """The pointer of the element; None where the element has no item."""
     if not element.items:
         return None
     fields = element.items[0].fields
@@ -142,7 +142,7 @@ class PointerHistory:
         return next((row.pointer for row in reversed(self.rows) if row.pointer is not None), None)
 
     def take(self, pointer: Pointer) -> bool:
-        """The element as it is now. False where it says nothing new."""
+        """Record `pointer`. False where it differs from the latest in nothing that is published."""
         latest = self.latest
         if latest is not None and pointer.says_the_same(latest):
             index = next(i for i, row in enumerate(self.rows) if row.pointer is latest)
@@ -192,7 +192,7 @@ def merged(mine: str, theirs: Pointer) -> str:
 
 
 def remedy(code: str) -> str:
-    """What a code means and what to do, without a full stop."""
+    """The meaning of a code and its remedy, without a full stop."""
     return _REMEDIES.get(code, "felan pointer doctor looks for the cause")
 
 

@@ -30,7 +30,7 @@ def row_pieces(row: Seen) -> list[Piece]:
 
 
 class PointerLook(Vertical):
-    """Both panes, and a button for each thing to do. The buttons tell the screen."""
+    """Both panes, and a button for each thing to do. The buttons post messages to the screen."""
 
     DEFAULT_CSS = """
     PointerLook { height: 1fr; }
@@ -57,7 +57,7 @@ class PointerLook(Vertical):
         super().__init__(id=id)
         self._history = history
         self._past: int | None = None
-        """The row that is looked at; None follows the pointer as it stands."""
+        """The row that is looked at; None follows the current pointer."""
 
     def compose(self) -> ComposeResult:
         with Container(id="panes"):
@@ -91,11 +91,11 @@ class PointerLook(Vertical):
         return next((row for row in reversed(rows) if row.pointer is not None), None)
 
     def follow(self) -> None:
-        """Back to the pointer as it stands."""
+        """Back to the current pointer."""
         self._past = None
 
     def draw(self) -> None:
-        """Show what the history holds now. Who looks back goes on doing so."""
+        """Show the current history. An earlier row that is selected stays selected."""
         self._draw_names()
         self._draw_text()
 

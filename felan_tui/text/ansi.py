@@ -29,7 +29,7 @@ MAX_STRING = 1 << 20
 """Characters of an OSC, DCS or APC string that are dropped before it is taken for one that never ends."""
 
 MAX_SEQUENCE = 256
-"""Characters of a CSI sequence that may be held back for its end."""
+"""Characters of an unfinished CSI sequence that may be buffered."""
 
 _MAX_STATES = 4096
 # A line that is overwritten in the middle costs as much as it has runs; one of more loses its colours first.
@@ -139,7 +139,7 @@ def _apply(style: Style | None, parameters: str) -> Style | None:
 
 
 class _Buffer:
-    """The line that is being written: runs of text and where the cursor stands in it."""
+    """The unfinished line: runs of text, and the cursor's column."""
 
     __slots__ = ("column", "length", "runs")
 
@@ -198,7 +198,7 @@ class _Buffer:
         return kept
 
     def line(self) -> Line:
-        """The line as it is to be shown."""
+        """The line as it is drawn."""
         line: Line = []
         column = 0
         for text, style in self.runs:
@@ -346,7 +346,7 @@ class AnsiLines:
         return stop
 
     def _drop(self, text: str, position: int, final: bool) -> int:
-        """Inside a string sequence: where what follows it begins. An OSC also ends at its line's end."""
+        """Inside a string sequence: the index after its end. An OSC also ends at its line's end."""
         limit = min(len(text), position + MAX_STRING - self._dropped)
         found = _STRING_END.search(text, position, limit)
         stop = found.start() if found else limit

@@ -58,7 +58,7 @@ class DiffLine:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Diff:
-    """What `compare` found. `added` and `removed` count lines; `lines` draws them, from first to last."""
+    """The result of `compare`. `added` and `removed` count lines; `lines` draws them, from first to last."""
 
     added: int
     removed: int

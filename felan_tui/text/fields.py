@@ -78,7 +78,7 @@ class SafeInput(Input):
 
 
 class SafeTextArea(TextArea):
-    """A field of many lines. Only what `paste_text` lets through gets in by a paste."""
+    """A field of many lines. A paste inserts the result of `paste_text`."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class SafeTextArea(TextArea):
         self.cursor_blink = False
 
     def on_resize(self) -> None:
-        """Draw the text anew: Textual wraps it anew, and repaints only where its height changed too."""
+        """Draw the text again: Textual only repaints a new wrapping where the height changed too."""
         self.refresh()
 
     def show_placeholder(self, text: str) -> None:
@@ -117,11 +117,11 @@ class SafeTextArea(TextArea):
         self.placeholder = content(text)
 
     def set_text(self, text: str) -> None:
-        """Puts untrusted text into the field, in place of what is there."""
+        """Replaces the field's text by untrusted text."""
         self.text = safe(text)
 
     def paste_text(self, text: str) -> str:
-        """What a paste inserts; a subclass may fold a large one. The argument is safe already."""
+        """The text that a paste inserts; a subclass may fold a large one. The argument is safe already."""
         return text
 
     async def _on_key(self, event: events.Key) -> None:

@@ -1,4 +1,4 @@
-"""What the command writes to the plain terminal: the one way to standard output and standard error.
+"""Writes safe text to the plain terminal: the one way to standard output and standard error.
 
 A file name, an error's words and a caught exception may hold escape sequences; the terminal of a person, or
 that of the CI which collects standard error, would follow them. A house rule keeps other ways out of the

@@ -194,7 +194,7 @@ class SafeStream:
         return self._expand(self._unhide(self._unescape(self._raw + text), last=False))
 
     def close(self) -> str:
-        """No more comes; returns what was held."""
+        """Ends the text; returns the buffered rest."""
         text, self._raw = _clean(self._raw), ""
         return self._expand(self._unhide(text, last=True))
 

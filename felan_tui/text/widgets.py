@@ -60,7 +60,7 @@ class Line(Static):
 
 
 class SafeButton(Button):
-    """A button with untrusted text as its label; it has no action of its own (`Button.Pressed` tells)."""
+    """A button with untrusted text as its label; it has no action of its own and posts `Button.Pressed`."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class SafeButton(Button):
 
 
 def set_titles(widget: Widget, title: str | None = None, subtitle: str | None = None) -> None:
-    """Writes untrusted text into a widget's border; None leaves what is there, `""` clears it."""
+    """Writes untrusted text into a widget's border; None leaves it unchanged, `""` clears it."""
     if title is not None:
         widget.border_title = line_content(title) if title else None
     if subtitle is not None:

@@ -8,7 +8,7 @@ import pytest
 
 from felan_core.pointer import PointerError, PointerStore
 from felan_core.pointer import watch as module
-from felan_core.pointer.watch import INTERVAL, Look, Watcher, follow, look_at_all, members, sessions
+from felan_core.pointer.watch import INTERVAL, PointerReading, Watcher, follow, look_at_all, members, sessions
 from tests.core.pointer.support import NOW, TASK, as_json, make_store, place_state, v2_members
 
 
@@ -17,7 +17,7 @@ def store(tmp_path: Path) -> PointerStore:
     return PointerStore(str(tmp_path / "root"))
 
 
-def said(looks: list[Look]) -> list[tuple[str, str]]:
+def said(looks: list[PointerReading]) -> list[tuple[str, str]]:
     return [
         (one.session_id, f"{one.state.status} {one.state.revision}" if one.state else one.code or "ABSENT")
         for one in looks
@@ -91,7 +91,7 @@ def test_a_change_is_noticed_at_the_next_look_and_looks_are_200_ms_apart_at_most
         if len(waits) == 50:
             store.prompt("s")
 
-    changes: Iterator[Look] = follow([Watcher(store, "s")], sleep)
+    changes: Iterator[PointerReading] = follow([Watcher(store, "s")], sleep)
     assert said([next(changes)]) == [("s", "CLEARED 1")]
     assert len(waits) == 50
     assert max(waits) == INTERVAL <= 0.2
@@ -136,9 +136,9 @@ def test_the_members_are_those_of_the_state(tmp_path: Path) -> None:
     place_state(tmp_path, as_json(v2_members()))
     (found,) = look_at_all(make_store(tmp_path))
     assert members(found) == {**v2_members(), "generation": "LEGACY_V2"}
-    assert members(Look("s", None, "IO_ERROR")) == {
+    assert members(PointerReading("s", None, "IO_ERROR")) == {
         "session_id": "s",
         "status": "UNREADABLE",
         "code": "IO_ERROR",
     }
-    assert members(Look("s", None)) == {"session_id": "s", "status": "ABSENT", "code": None}
+    assert members(PointerReading("s", None)) == {"session_id": "s", "status": "ABSENT", "code": None}
