@@ -33,6 +33,7 @@ class Agent:
         self._waking: asyncio.Task[None] | None = None
         self._announced = False
         self._was_ready = False
+        self._used = False
         self.backend = make()
         self.ready = False
 
@@ -51,6 +52,7 @@ class Agent:
             if self.ready:
                 return
             actor = self._actor
+            self._used = True
 
             async def starting() -> None:
                 await actor.commit(*self.events("starting"))
@@ -61,8 +63,7 @@ class Agent:
                 spoken = self._spoken()
                 remembers = await self.backend.start(actor.memory)
             except BaseException:
-                await self.backend.close()
-                self.replace()
+                await self.close()
                 actor.later(lambda: actor.commit(*self.events("gone")), "an agent that did not start")
                 raise
             self.ready = self._was_ready = True
@@ -125,8 +126,16 @@ class Agent:
 
     def replace(self) -> None:
         """Take a new one, not started yet, in the place of one that is gone."""
-        self.ready = self._announced = False
+        self.ready = self._announced = self._used = False
         self.backend = self._make()
+
+    async def close(self) -> None:
+        """End the backend, where it was ever asked to start; another one takes its place."""
+        if self._used:
+            try:
+                await self.backend.close()
+            finally:
+                self.replace()
 
     def events(self, state: str, memory: bool = True) -> list[KnownEvent]:
         """What has to be told when the agent is now in ``state``."""

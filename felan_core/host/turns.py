@@ -462,8 +462,7 @@ class Turns:
         try:
             await self._actor.do(job)
         finally:
-            await self.agent.backend.close()
-            self.agent.replace()
+            await self.agent.close()
 
     def stay_open(self) -> None:
         """A close failed: the session goes on, and the turn that was cut off ends when that can be stored."""
