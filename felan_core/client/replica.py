@@ -1,9 +1,9 @@
 """SessionReplica: snapshot + events + text → the session as a screen shows it (session protocol §7)."""
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from felan_core.protocol.base import UNSET, Maybe
+from felan_core.protocol.base import MAX_INTEGER, UNSET, Maybe
 from felan_core.protocol.entries import Entry, StreamKind, ToolEntry
 from felan_core.protocol.envelopes import EventFrame, TextFrame
 from felan_core.protocol.events import MessageCompleted, SessionEvent, StreamCompletionOnly, ToolUpdated
@@ -46,6 +46,9 @@ class Missing(NamedTuple):
     cursor: str
 
 
+NEWEST: Final = MAX_INTEGER
+"""``before`` where a snapshot came without any entry."""
+
 Verdict = Literal["applied", "ignored", "gap"]
 
 
@@ -76,8 +79,8 @@ class SessionReplica:
         self.state = SessionState.from_snapshot(snapshot)
         self._take_streams(snapshot)
         older, self.missing = self.missing, _before(snapshot)
-        if not self.missing:
-            return  # its history begins with the first entry
+        if not self.missing or not snapshot.history.entries:
+            return  # its history begins with the first entry, or has none: all of it is fetched again
         first = snapshot.history.entries[0]
         known = before.entries.before(first.seq)
         # What ran when it was seen last may have ended since: it is fetched again.
@@ -86,6 +89,7 @@ class SessionReplica:
         if not known:
             return
         last = known[-1].seq
+        older = [one._replace(before=known[0].seq) if one.before == NEWEST else one for one in older]
         kept = [one for one in older if one.before <= last]
         meets = stale == first.seq and before.entries.get(first.id) is not None
         self.missing = kept if meets else [*kept, self.missing[0]._replace(after=last)]
@@ -187,9 +191,9 @@ class SessionReplica:
 def _before(snapshot: SessionSnapshot) -> list[Missing]:
     """What is missing before the history of a snapshot."""
     history = snapshot.history
-    if history.cursor is UNSET or not history.entries:
+    if history.cursor is UNSET:
         return []
-    return [Missing(0, history.entries[0].seq, str(history.cursor))]
+    return [Missing(0, history.entries[0].seq if history.entries else NEWEST, str(history.cursor))]
 
 
 def _may_have_changed(entry: Entry, state: SessionState) -> bool:

@@ -150,3 +150,14 @@ def test_entries_that_are_missing_after_a_fresh_snapshot_are_known_and_filled_by
     assert seqs(replica) == [*range(5, 14)] and replica.missing == [Missing(0, 5, "top")]
     replica.take_page("top", HistoryPage(items=entries(1, 2, 3, 4)))
     assert replica.missing == [] and replica.cursor is msgspec.UNSET
+
+
+def test_a_snapshot_without_entries_leads_to_its_history_all_the_same() -> None:
+    replica = SessionReplica(snapshot(history=History(entries=[], cursor="c")))
+    assert replica.cursor == "c"
+    replica.apply(told(2, {"type": "message.completed", "entry": {**ENTRY, "seq": 9}}))
+    replica.reset(snapshot(revision=5, history=History(entries=[], cursor="d")))
+    assert replica.cursor == "d" and list(replica.state.entries) == []
+    page = HistoryPage(items=[msgspec.convert({**ENTRY, "seq": 3}, MessageEntry)])
+    assert [entry.seq for entry in replica.take_page("d", page)] == [3]
+    assert replica.cursor is msgspec.UNSET

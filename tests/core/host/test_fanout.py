@@ -131,7 +131,14 @@ async def test_a_client_that_fell_behind_attaches_anew_by_itself_and_converges(
     assert resynced == [session]
     assert behind.state.revision == replica.state.revision
     assert not differences(replica, await fresh(host, session))
-    assert list(behind.state.entries) == list(replica.state.entries)[-64:]
+    # The entries that it missed are marked as missing, and can be fetched.
+    shown = list(replica.state.entries)
+    assert list(behind.state.entries)[-64:] == shown[-64:] and len(behind.missing) == 1
+    while behind.missing:
+        cursor = behind.missing[0].cursor
+        page = await slow.history(session, op.HistoryParams(cursor=cursor))
+        assert behind.take_page(cursor, page)
+    assert list(behind.state.entries) == shown
 
 
 async def test_one_that_is_behind_and_takes_nothing_is_closed_after_the_stall_time(
