@@ -47,7 +47,7 @@ class Terminal:
         try:
             if screen:
                 os.write(1 if os.isatty(1) else self._descriptor, RESTORE)  # house: a constant of ours
-            termios.tcsetattr(self._descriptor, termios.TCSANOW, self._settings)
+            termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._settings)
         except (termios.error, OSError):
             pass  # the terminal is gone
 

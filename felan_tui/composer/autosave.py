@@ -28,6 +28,11 @@ class DraftFile:
             return Draft()
         return read_draft(data) or Draft()
 
+    def load_with_time(self) -> tuple[Draft, int]:
+        """The draft that was kept, and when (milliseconds since the epoch; 0 for none). OSError."""
+        draft = self.load()
+        return draft, self.path.stat().st_mtime_ns // 1_000_000 if draft else 0
+
     def save(self, draft: Draft) -> None:
         """Keep the draft; an empty one is no file. OSError."""
         if draft:

@@ -207,9 +207,13 @@ class Composer(Vertical):
         """Returns when history and draft of earlier runs are here."""
         await self._loaded.wait()
 
-    def belong_to(self, session: str) -> None:
-        """The draft is of `session` from now on: what is written goes there, after what is kept there."""
-        self._spawn(self._move_to(session))
+    def belong_to(self, session: str, stored: Iterable[tuple[str, int]] = ()) -> None:
+        """The draft is of `session` from now on: what is written goes there, after what is kept there.
+
+        `stored`: the session's newest messages, each (text, milliseconds since the epoch). A kept draft that
+        was sent and stored is dropped: a kill came before its file was removed.
+        """
+        self._spawn(self._move_to(session, list(stored)))
 
     # --- what the app says ---
 
@@ -415,7 +419,7 @@ class Composer(Vertical):
         self._autosave.changed(self.area.draft)
         self._spawn(self._autosave.run())
 
-    async def _move_to(self, session: str) -> None:
+    async def _move_to(self, session: str, stored: list[tuple[str, int]]) -> None:
         await self._loaded.wait()
         async with self._moving:
             data, autosave = self._data, self._autosave
@@ -424,10 +428,10 @@ class Composer(Vertical):
             first, self._session = self._session is None, session
             folder = data / "drafts"
             slot = await asyncio.to_thread(claim_slot, folder, draft_key(self._cwd, session))
-            kept = Draft()
+            kept, saved_at = Draft(), 0
             with self._complaining():
-                kept = await asyncio.to_thread(DraftFile(slot.path).load)
-            if kept:
+                kept, saved_at = await asyncio.to_thread(DraftFile(slot.path).load_with_time)
+            if kept and not any(text == kept.expanded and at >= saved_at for text, at in stored):
                 self.area.put_before(kept)
             autosave.changed(self.area.draft)
             await autosave.move(DraftFile(slot.path))

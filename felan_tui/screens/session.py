@@ -89,7 +89,7 @@ class SessionScreen(PaneActions):
         if not self.is_attached:
             return  # the app is ending
         self.connection.session_shown()
-        self.query_one(Composer).belong_to(link.id)
+        self.query_one(Composer).belong_to(link.id, link.sent())
         view = SessionView(self, link)
         await view.build()
         if self.is_attached:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from felan_core import __version__
 from felan_core.client.host_client import ConnectionLost
@@ -61,6 +61,10 @@ def words(error: BaseException) -> str:
 def is_unknown(error: BaseException) -> bool:
     """Whether nobody knows if the request was done: it may be stored, and is not asked for again."""
     return isinstance(error, RequestIndeterminate) or (isinstance(error, ConnectionLost) and error.sent)
+
+
+SENT: Final = 64
+"""Entries among which ``sent`` looks."""
 
 
 class SessionController:
@@ -155,6 +159,11 @@ class SessionController:
             if isinstance(entry, MessageEntry) and entry.role == "user" and entry.run == interaction.scope.run
         ]
         return said[0].text if said else None
+
+    def sent(self) -> list[tuple[str, int]]:
+        """The newest messages of the person, each (text, milliseconds since the epoch)."""
+        newest = self.state.entries.newest(SENT)
+        return [(one.text, one.at) for one in newest if isinstance(one, MessageEntry) and one.role == "user"]
 
     def is_past(self, interaction: Interaction) -> bool:
         """Whether something else was said since the turn that asked this."""

@@ -89,7 +89,19 @@ class TerminalDriver(LinuxDriver):
             self.write(SCHEME_REPORTS[1])
             if self._modifies_keys:
                 self.write(MODIFY_OTHER_KEYS[1])
+        before = self.attrs_before
+        if before is not None:
+            # Ctrl+C would drop the output that waits, and with it the end of the modes: not before `close`.
+            self.attrs_before = [*before[:3], before[3] | termios.NOFLSH, *before[4:]]
         super().stop_application_mode()
+        self.attrs_before = before
+
+    def close(self) -> None:
+        """End the writing thread, and restore the terminal's settings once all is written."""
+        super().close()
+        if self.attrs_before is not None:
+            with suppress(termios.error):
+                termios.tcsetattr(self.fileno, termios.TCSADRAIN, self.attrs_before)
 
     def suspend_application_mode(self) -> None:
         """Give the terminal back for a while. An app that ends has given it back already."""

@@ -136,9 +136,9 @@ class Publish(Step, tag="publish", frozen=True, kw_only=True):
 
 
 class Compact(Step, tag="compact", frozen=True, kw_only=True):
-    """Compacts what the agent knows: what earlier steps bound is forgotten, and what the host then tells is
-    all that is left. ``summary`` is for the person. Binds ``done``, and ``.status``, ``.revision``, ``.mode``
-    and ``.text`` of the task pointer as it was told.
+    """Compacts what the agent knows: values bound by earlier steps are forgotten, and only the host's next
+    context is known. ``summary`` is for the person. Binds ``done``, and ``.status``, ``.revision``, ``.mode``
+    and ``.text`` of the task pointer in that context.
     """
 
     trigger: Literal["manual", "auto"] = "auto"
@@ -446,7 +446,9 @@ ElementStep = Status | Progress | Document | View
 
 
 class SteerRule(Shape, frozen=True, kw_only=True):
-    """What a message into a running turn does: ``say`` answers it, ``pace`` is a factor on what is left."""
+    """The effect of a message into a running turn: ``say`` answers it, ``pace`` is a factor on the remaining
+    time.
+    """
 
     on: Annotated[tuple[Phrase, ...], Meta(min_length=1, max_length=32)]
     say: Text = ""

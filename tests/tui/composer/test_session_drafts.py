@@ -1,6 +1,7 @@
 """A draft belongs to a session: not to the folder, and not to the terminal."""
 
 import asyncio
+import os
 from pathlib import Path
 
 from felan_tui.composer import Composer, Draft
@@ -94,3 +95,22 @@ async def test_a_draft_that_another_terminal_has_open_is_not_recalled(tmp_path: 
         assert not app.composer.history.entries
     slot.release()
     assert not [one for one in app.said if isinstance(one, Composer.LeftDrafts)]
+
+
+async def test_a_kept_draft_that_was_stored_is_dropped_and_one_that_was_typed_after_it_stays(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "drafts" / f"{draft_key(CWD, 'a')}.json"
+    for stored_at, stays in ((2_000, False), (500, True)):
+        DraftFile(path).save(Draft("sent, then killed"))
+        os.utime(path, (1, 1))  # written one second after the epoch
+        app = Writing(data=tmp_path, cwd=CWD)
+        async with app.run_test() as pilot:
+            await app.composer.loaded()
+            app.composer.belong_to("a", [("another", 9_000), ("sent, then killed", stored_at)])
+            await write(pilot, "new")
+            async with asyncio.timeout(10):
+                while "new" not in kept(tmp_path, "a"):
+                    await pilot.pause()
+            assert ("sent, then killed" in kept(tmp_path, "a")) is stays
+            app.composer.take_draft()

@@ -64,7 +64,7 @@ async def test_take_theirs_publishes_nothing_and_keeps_mine_to_read(tmp_path: Pa
         other = Other(on, tmp_path)
         await comes_too_late(on, other, mine="my own words")
         await on.pilot.press("2")
-        await on.sees("Theirs stands", "✎ yours", "my own words")
+        await on.sees("Theirs is kept", "✎ yours", "my own words")
         assert (other.state.revision, other.state.pointer_text) == (2, "theirs")
         assert on.session._view.pointer.draft is None
         await on.pilot.press("tab", "home")
