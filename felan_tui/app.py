@@ -113,6 +113,7 @@ class FelanApp(App[None], inherit_bindings=False):
         self._config = config
         self._launcher = launcher
         self._host: asyncio.Task[OpenHost] | None = None
+        self._connecting = asyncio.Lock()
         self._client: ClientSession | None = None
         self._shows_sessions = False
         self._refused_until = 0.0
@@ -178,19 +179,27 @@ class FelanApp(App[None], inherit_bindings=False):
 
             card = StartScreen(folder=self._start.cwd, command=self._command, problem=self._problem)
             self.push_screen(card)
-        self.call_after_refresh(self._begin)
+        self.call_after_refresh(self._begin, asked=self._start.kind == "ask")
 
-    def _begin(self) -> None:
+    def _begin(self, *, asked: bool) -> None:
         """After the first paint: what a host and the rest of the screen are made of is loaded now.
 
-        A fault of ours in here ends the app with a report.
+        ``asked``: the start card came first. A choice that is made on it before this opens the host itself:
+        Textual drops the call where the card is gone by then. A fault of ours in here ends the app with a
+        report.
         """
-        resume()
-        self._host = asyncio.create_task(self._opened(), name="felan-open-host")
-        if self._start.kind != "ask":
-            self.run_worker(self._open_session(self._start))
-        else:
+        self._open()
+        if asked:
             self.run_worker(self._offer_last)
+        else:
+            self.run_worker(self._open_session(self._start))
+
+    def _open(self) -> "asyncio.Task[OpenHost]":
+        """The opening of the host, begun at the first call."""
+        if self._host is None:
+            resume()
+            self._host = asyncio.create_task(self._opened(), name="felan-open-host")
+        return self._host
 
     async def _opened(self) -> "OpenHost":
         # Later: a thread that imports holds up the echo of the first keys. In a thread, so that what is
@@ -201,17 +210,17 @@ class FelanApp(App[None], inherit_bindings=False):
 
     async def _connected(self) -> "ClientSession":
         """The one client of the host, connected at first need. Ends the app when there is no host."""
-        if self._client is None:
-            assert self._host is not None
-            host = await asyncio.shield(self._host)
-            from felan_tui.session.controller import connect
+        async with self._connecting:
+            if self._client is None:
+                host = await asyncio.shield(self._open())
+                from felan_tui.session.controller import connect
 
-            self._client = await connect(
-                host,
-                on_state=self._session.connection.changed,
-                on_resync=self._session.resynced,
-                on_session_lost=self._session.session_lost,
-            )
+                self._client = await connect(
+                    host,
+                    on_state=self._session.connection.changed,
+                    on_resync=self._session.resynced,
+                    on_session_lost=self._session.session_lost,
+                )
         return self._client
 
     async def _open_session(self, start: Start) -> None:

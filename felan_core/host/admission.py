@@ -31,6 +31,8 @@ from felan_core.protocol.records import check_request_capacity
 from felan_core.store.errors import AlreadyReserved, StoreBroken, StoreError, StoreLost
 from felan_core.store.store import Store
 
+FINISHED: Final = 1024
+"""Ids of requests that ended last: one that ended while its repeat was looked up is looked up again."""
 Handler = Callable[[RequestContext], Awaitable[msgspec.Struct]]
 RESERVED: Final = ("queue.update",)
 """Named and parsed, never advertised (session protocol §4)."""
@@ -54,6 +56,7 @@ class Admission:
         self._draining = draining
         self._report = report
         self._running: dict[str, tuple[StoredRequestRecord, asyncio.Future[JsonObject]]] = {}
+        self._finished: dict[str, None] = {}
 
     @property
     def operations(self) -> list[str]:
@@ -104,9 +107,11 @@ class Admission:
         if record is not None:
             of_session, of_namespace = await self._store.request_counts(session)
             check_request_capacity(operation.durability, in_session=of_session, in_namespace=of_namespace)
-            if record.id in self._running:
+            if record.id in self._running or record.id in self._finished:
                 # Another connection sent the same meanwhile.
-                return await self._known(connection, request.id, record)
+                known = await self._known(connection, request.id, record)
+                if known is not None:
+                    return known
         call = RequestContext(
             operation=operation,
             params=params,
@@ -223,6 +228,9 @@ class Admission:
     def _finish(self, call: RequestContext, reply: JsonObject) -> None:
         if call.record is not None:
             _, future = self._running.pop(call.record.id)
+            self._finished[call.record.id] = None
+            if len(self._finished) > FINISHED:
+                del self._finished[next(iter(self._finished))]
             if not future.done():
                 future.set_result(reply)
 

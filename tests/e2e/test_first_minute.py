@@ -7,6 +7,17 @@ from felan_tui.composer.pastes import ENTER_SECONDS
 from tests.e2e.felan import COMMAND, WAIT, Felan, children
 
 
+def test_a_choice_at_the_first_sight_of_the_card_opens_one_session(tmp_path: Path) -> None:
+    for number in range(4):
+        with Felan(tmp_path / str(number)) as felan:
+            felan.see("1  Rehearsal")
+            felan.press("1")  # before anything is loaded
+            felan.ready()
+            assert len(felan.stored("SELECT id FROM sessions")) == 1
+            assert felan.quit() == 0
+            assert felan.said_at_last() == ""
+
+
 def test_the_first_minute_with_nothing_configured(tmp_path: Path) -> None:
     with Felan(tmp_path) as felan:
         _nothing_runs_before_a_key(felan)
