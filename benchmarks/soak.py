@@ -94,6 +94,7 @@ class _Driver:
         costs: list[float] = []
         for number in range(first, last):
             if number % FIRST == 0:
+                await self._client.detach(self._session)  # which forgets the replica
                 await self._client.attach(self._session, on_change=self.changed)
             self._ended.clear()
             started = time.process_time()
