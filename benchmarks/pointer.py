@@ -117,7 +117,9 @@ async def _bar(folder: str, changes: int = 40) -> list[str]:
     folders = Folders(Path(folder) / "host")
     host = await EmbeddedHost.open(folders, claim(folders, terminal="a benchmark"))
     try:
-        client = await connect(host, lambda _: None, lambda: None)
+        client = await connect(
+            host, on_state=lambda _: None, on_resync=lambda _: None, on_session_lost=lambda *_: None
+        )
         session = (await client.sessions_create(CreateParams(cwd=folder))).session
         told = asyncio.Event()
         replica = await client.attach(
