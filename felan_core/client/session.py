@@ -305,5 +305,5 @@ class _Place(NamedTuple):
 
 
 def _place(hello: op.HelloResult) -> _Place:
-    """What two connections to one host have in common, also after the host started again."""
+    """The identity of a host: equal for two connections to it, also after it started again."""
     return _Place(hello.host.namespace, hello.host.root)

@@ -37,7 +37,7 @@ ADVICE: Final[dict[int, str]] = {
     errno.EIO: _FAULTY,
     errno.ESTALE: "the network file system lost the folder: mount it again, or choose another data folder",
 }
-"""What to do, by ``errno``."""
+"""Advice for a person, by ``errno``."""
 
 
 def advice(number: int | None) -> str:

@@ -135,7 +135,7 @@ class SessionProcesses:
             return
         row = process_row(record)
         known = self._actor.state.processes.get(row.id)
-        # What an agent left running is a process of the session from the moment in which it is seen.
+        # A leftover of an agent becomes a process of the session when a look finds it.
         if known != row and (known is not None or row.leftovers):
             await self._actor.commit(ProcessUpdated(process=row))
         end = self._ends.get(row.id)

@@ -44,7 +44,7 @@ RemoteName = Literal[
     "close",
 ]
 REMOTE_OPERATIONS: Final[tuple[str, ...]] = get_args(RemoteName)
-"""What can be asked of a host through a platform."""
+"""The operations that a platform can ask of a host."""
 
 # (?!\n): $ also stands before a newline at the end, and the whole string must match.
 SessionUuid = Annotated[str, Meta(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(?!\n)$")]

@@ -1,4 +1,4 @@
-"""What the pointer bar says, as pure functions from the element `felan.pointer` and a width in cells.
+"""The text of the pointer bar, as pure functions from the element `felan.pointer` and a width in cells.
 
 State is told by a sign and by a colour. Where it gets narrow the parts on the right go in the order of
 `DROP_ORDER`, and then the text of the pointer is cut; state and revision always stay.

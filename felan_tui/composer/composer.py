@@ -135,7 +135,7 @@ class Composer(Vertical):
         self._spawn(self._open())
 
     async def on_unmount(self) -> None:
-        # What is to be remembered is waited for; what watches ends here.
+        # The watching tasks end here; the writing ones are waited for.
         if self._autosave is not None:
             self._autosave.stop()
         await asyncio.gather(*self._tasks, return_exceptions=True)

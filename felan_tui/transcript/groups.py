@@ -146,7 +146,7 @@ class ToolGroups:
         self._fold(keys)
 
     def remove(self, key: str) -> None:
-        """Take a block away; one that is not there is no error."""
+        """Remove a block; an unknown one is ignored."""
         if (group := self._of.get(key)) is not None:
             self._dissolve(group)
         self.view.remove_block(key)

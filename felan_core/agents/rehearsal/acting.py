@@ -166,7 +166,7 @@ def _plan(play: Play, step: ChangeStep, path: str) -> DiffSubject:
 
 
 def _approved(request: object) -> DiffSubject:
-    """What an approval of an earlier host was about."""
+    """The change that an approval of an earlier host asked about."""
     diffs = or_default(request.subject.diff, []) if isinstance(request, ApprovalRequest) else []
     if len(diffs) != 1:
         raise FileRefused("the approval is of something else")
